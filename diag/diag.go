@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity says whether a problem makes a file unusable.
+// Severity is the severity of a problem.
 type Severity int
 
 // The severities. The zero value is Error.
@@ -40,7 +40,7 @@ type Diagnostic struct {
 	Cause    error    `json:"-"`               // the cause for errors.As, such as an error of the operating system
 }
 
-// Place returns file, line and column, as far as they are known: "a.json:3:7".
+// Place returns file, line and column, as far as known: "a.json:3:7".
 func (d *Diagnostic) Place() string {
 	switch {
 	case d.Line > 0 && d.Column > 0:
@@ -51,7 +51,7 @@ func (d *Diagnostic) Place() string {
 	return printable(d.File)
 }
 
-// Error returns the problem on one line: place, key, message and hint.
+// Error returns the problem on one line: location, key, message and hint.
 func (d *Diagnostic) Error() string {
 	parts := make([]string, 0, 4)
 	if place := d.Place(); place != "" {

@@ -45,7 +45,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// What could send control codes to a terminal is quoted, and nothing else is.
+// Only text that could send control codes to a terminal is quoted.
 func TestPrintable(t *testing.T) {
 	for r := range rune(0x200) {
 		name := "a" + string(r)
@@ -132,7 +132,8 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%.20q)\n got %q\nwant %q", tt.name, got, tt.want)
 		}
 	}
-	// A third of the letters may be mistakes: a swap of neighbours is one.
+	// A third of the letters may be mistakes. A swap of neighbours counts as one
+	// mistake.
 	for mistyped, near := range map[string]bool{
 		"badcfeghi": true, "badcfehgi": false, "badcfegih": false, "abdcfegih": true, "abcdefghixyz": true, "abcdefghiwxyz": true, "abcdefghivwxyz": false,
 		"cdefghi": true, "defghi": false, "abcdefg": true, "abcdef": false, "xbcxefgxi": true, "xbcxexgxi": false, "cabdefghi": true, "acbdfeghx": true,
@@ -142,7 +143,7 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%q): got %q", mistyped, got)
 		}
 	}
-	// The nearest wins, the first of equals, and the case does not count.
+	// The nearest name wins, the first of equals, and the case is ignored.
 	for _, tt := range []struct {
 		name, want string
 		known      []string

@@ -48,7 +48,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// allowed returns how many edits a typing mistake in name may have: one in a
+// allowed returns the maximum number of edits of a typing mistake in name: one in a
 // short name, a third of the length of a longer one.
 func allowed(name string) int {
 	return max(1, len([]rune(name))/3)

@@ -60,9 +60,9 @@ func (l List) Err() error {
 	return nil
 }
 
-// Sort sorts the problems by file, then by place. The order of files is the
-// order of the arguments; other files follow, sorted by name. Problems at the
-// same place keep their order.
+// Sort sorts the problems by file, then by location. The order of files is the order of
+// the arguments; other files follow, sorted by name. Problems at the same place keep
+// their order.
 func (l List) Sort(files ...string) {
 	rank := func(d *Diagnostic) int {
 		if i := slices.Index(files, d.File); i >= 0 {

@@ -47,11 +47,12 @@ const (
 	Float4e2m1fn      DataType = 33
 )
 
-// refOffset is added to a type for a reference to a variable of it (TF1).
+// refOffset is added to a type for a reference to a variable of that type (TensorFlow
+// 1).
 const refOffset = 100
 
-// dataTypes describes each data type by its number: its name in Python, and the
-// bytes of an element, 0 where the elements are not of one size.
+// dataTypes describes each data type by its number: its name in Python, and the bytes
+// of an element, 0 if the size of elements varies.
 var dataTypes = [...]struct {
 	name string
 	size int
@@ -91,7 +92,7 @@ var dataTypes = [...]struct {
 	Float4e2m1fn:      {"float4_e2m1fn", 1},
 }
 
-// otherNames are what other programs call data types: NumPy, C, Go and SQL.
+// otherNames are the names of data types in other systems: NumPy, C, Go and SQL.
 var otherNames = map[string]DataType{
 	"half": Half, "float": Float, "double": Double, "int": Int64, "long": Int64,
 	"uint": Uint64, "byte": Uint8, "boolean": Bool, "str": String, "bytes": String,
@@ -107,16 +108,16 @@ func Parse(name string) (DataType, bool) {
 	return 0, false
 }
 
-// ParseOther returns the data type that other programs call by a name: "half",
-// "double", "bytes", in any case. Parse does not take these names; they are for
-// messages that say what was probably meant.
+// ParseOther returns the data type for a name of another system: "half", "double",
+// "bytes", in any case. Parse does not accept these names; they are for messages that
+// suggest the intended type.
 func ParseOther(name string) (DataType, bool) {
 	d, ok := otherNames[strings.ToLower(name)]
 	return d, ok
 }
 
-// Known reports whether d is one of the data types above, and neither a
-// reference nor a number that TensorFlow does not know.
+// Known reports whether d is one of the data types above, and not a reference or an
+// unknown number.
 func (d DataType) Known() bool { return d > 0 && int(d) < len(dataTypes) }
 
 // Base returns the type that a reference refers to, and d itself otherwise.
@@ -146,8 +147,8 @@ func (d DataType) Size() int {
 	return dataTypes[d].size
 }
 
-// IntRange returns the least and the greatest value of an integer type of 8 to
-// 64 bits. It is false for all other types, quantized ones among them.
+// IntRange returns the least and the greatest value of an integer type of 8 to 64 bits.
+// It reports false for all other types, including quantized ones.
 func (d DataType) IntRange() (least int64, greatest uint64, ok bool) {
 	switch d {
 	case Int8, Int16, Int32, Int64:

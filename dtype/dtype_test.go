@@ -9,7 +9,7 @@ import (
 
 // The numbers are those of TensorFlow's protobuf.
 func TestNumbers(t *testing.T) {
-	own := map[string]string{ // what Python calls the others is what the enum calls them
+	own := map[string]string{ // the other names are the same in Python and in the enum
 		"DT_FLOAT": "float32", "DT_DOUBLE": "float64", "DT_HALF": "float16",
 	}
 	for number, name := range tfproto.DataType_name {

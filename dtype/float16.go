@@ -8,8 +8,8 @@ type Float16 uint16
 // BFloat16 is the upper half of a float32's bits, the element of [Bfloat16].
 type BFloat16 uint16
 
-// NewFloat16 returns the half precision number nearest to f, the even one of
-// two; what is too large becomes infinite. NaN stays one.
+// NewFloat16 returns the half precision number nearest to f, ties to even. Numbers that
+// are too large become infinite. NaN stays NaN.
 func NewFloat16(f float32) Float16 {
 	bits := math.Float32bits(f)
 	sign := Float16(bits >> 16 & 0x8000)
@@ -18,7 +18,7 @@ func NewFloat16(f float32) Float16 {
 		return sign | 0x7e00
 	case magnitude >= 0x47800000: // 65536 and above
 		return sign | 0x7c00
-	case magnitude < 0x38800000: // below the least normal number, 2^-14
+	case magnitude < 0x38800000: // below the smallest normal number, 2^-14
 		return sign | Float16(math.RoundToEven(float64(math.Float32frombits(magnitude))*(1<<24)))
 	default:
 		rounded := magnitude + 0xfff + magnitude>>13&1
@@ -40,8 +40,7 @@ func (h Float16) Float32() float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// NewBFloat16 returns the bfloat16 nearest to f, the even one of two. NaN
-// stays one.
+// NewBFloat16 returns the bfloat16 nearest to f, ties to even. NaN stays NaN.
 func NewBFloat16(f float32) BFloat16 {
 	bits := math.Float32bits(f)
 	if f != f {

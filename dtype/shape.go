@@ -11,19 +11,19 @@ import (
 // Shape is the shape of a tensor as far as it is known: its dimensions may be
 // unknown one by one (-1) or altogether. The zero value is an unknown shape.
 type Shape struct {
-	dims []int64 // nil: nothing is known; not nil for a scalar
+	dims []int64 // nil: unknown; not nil for a scalar
 }
 
 // ScalarShape returns the shape of a scalar.
 func ScalarShape() Shape { return Shape{dims: []int64{}} }
 
-// MakeShape returns a shape with dimensions dims, -1 for an unknown one. The
-// shape of which nothing is known is the zero Shape.
+// MakeShape returns a shape with dimensions dims, -1 for an unknown one. The zero Shape
+// is an unknown shape.
 func MakeShape(dims ...int64) Shape {
 	return Shape{dims: append([]int64{}, dims...)}
 }
 
-// NumDimensions returns the number of dimensions, -1 if it is not known.
+// NumDimensions returns the number of dimensions, -1 if it is unknown.
 func (s Shape) NumDimensions() int {
 	if s.dims == nil {
 		return -1
@@ -31,7 +31,7 @@ func (s Shape) NumDimensions() int {
 	return len(s.dims)
 }
 
-// Size returns dimension i, -1 if it is not known or there is none such.
+// Size returns dimension i, -1 if it is unknown or does not exist.
 func (s Shape) Size(i int) int64 {
 	if i < 0 || i >= len(s.dims) {
 		return -1
@@ -44,8 +44,8 @@ func (s Shape) IsFullySpecified() bool {
 	return s.dims != nil && !slices.ContainsFunc(s.dims, func(d int64) bool { return d < 0 })
 }
 
-// ToSlice returns the dimensions, -1 for unknown ones; it fails if not even
-// their number is known.
+// ToSlice returns the dimensions, -1 for unknown ones; it fails if their number is
+// unknown.
 func (s Shape) ToSlice() ([]int64, error) {
 	if s.dims == nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "cannot list the dimensions of an unknown shape")
@@ -68,8 +68,8 @@ func (s Shape) String() string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// IsCompatibleWith reports whether a tensor can have both shapes: no dimension
-// that both know differs.
+// IsCompatibleWith reports whether a tensor can have both shapes: no dimension that is
+// known in both differs.
 func (s Shape) IsCompatibleWith(other Shape) bool {
 	if s.dims == nil || other.dims == nil {
 		return true
@@ -77,8 +77,8 @@ func (s Shape) IsCompatibleWith(other Shape) bool {
 	return slices.EqualFunc(s.dims, other.dims, func(a, b int64) bool { return a < 0 || b < 0 || a == b })
 }
 
-// MostSpecificCompatible returns what two shapes have in common: a dimension in
-// which they differ is unknown in the result.
+// MostSpecificCompatible returns the most specific shape that covers both: a dimension
+// in which they differ is unknown in the result.
 func (s Shape) MostSpecificCompatible(other Shape) Shape {
 	if s.dims == nil || other.dims == nil || len(s.dims) != len(other.dims) {
 		return Shape{}
@@ -101,14 +101,13 @@ func (s Shape) Accepts(dims []int64) bool {
 	return slices.EqualFunc(s.dims, dims, func(want, got int64) bool { return want < 0 || want == got })
 }
 
-// Equal reports whether the same is known of both shapes: two that do not know
-// a dimension are equal.
+// Equal reports whether two shapes have the same known and unknown dimensions.
 func (s Shape) Equal(other Shape) bool {
 	return (s.dims == nil) == (other.dims == nil) && slices.Equal(s.dims, other.dims)
 }
 
-// Dims returns a copy of the dimensions, -1 for unknown ones; it is nil if not
-// even their number is known, and empty for a scalar.
+// Dims returns a copy of the dimensions, -1 for unknown ones; it is nil if their number
+// is unknown, and empty for a scalar.
 func (s Shape) Dims() []int64 { return slices.Clone(s.dims) }
 
 // Check fails for a shape that TensorFlow ends the process for: dimensions

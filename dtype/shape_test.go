@@ -106,7 +106,7 @@ func TestShapesAreEqual(t *testing.T) {
 	}
 }
 
-// A shape does not change with what was given for it or taken from it.
+// A shape does not share memory with the slices passed to it or returned by it.
 func TestShapesAreCopies(t *testing.T) {
 	dims := []int64{2, 3}
 	s := MakeShape(dims...)

@@ -6,17 +6,17 @@ import (
 	"millrace"
 )
 
-// MaxRank is the most dimensions that TensorFlow allows; it ends the process
-// for more.
+// MaxRank is the largest number of dimensions that TensorFlow allows; it ends the
+// process for more.
 const MaxRank = 254
 
-// StringSize is the bytes of an element of a string tensor, without the text of
-// strings that are longer than 22 bytes, which lies elsewhere.
+// StringSize is the size of an element of a string tensor in bytes. Strings longer than
+// 22 bytes are stored separately and not counted.
 const StringSize = 24
 
-// Elements returns how many elements a tensor with dimensions dims has: 1 for a
-// scalar. It fails for an unknown dimension, for more than [MaxRank] dimensions
-// and for a product that does not fit in 63 bits.
+// Elements returns the number of elements of a tensor with dimensions dims: 1 for a
+// scalar. It fails for an unknown dimension, for more than [MaxRank] dimensions and for
+// a product that does not fit in 63 bits.
 //
 // Such a product fails even where one dimension is 0 and there are no elements:
 // TensorFlow multiplies the others first, and ends the process.
@@ -43,9 +43,9 @@ func Elements(dims []int64) (int64, error) {
 	return n, nil
 }
 
-// ByteSize returns the elements and bytes of a tensor: [StringSize] bytes a
-// string, and 1 for what has no size of its own. It fails as [Elements] does,
-// and for more bytes than fit in 63 bits.
+// ByteSize returns the number of elements and bytes of a tensor. A string counts as
+// [StringSize] bytes, and an element of another type without a fixed size as 1. It
+// fails as [Elements] does, and for more bytes than fit in 63 bits.
 func ByteSize(d DataType, dims []int64) (n, bytes int64, err error) {
 	if n, err = Elements(dims); err != nil {
 		return 0, 0, err
@@ -60,7 +60,7 @@ func ByteSize(d DataType, dims []int64) (n, bytes int64, err error) {
 	return n, n * size, nil
 }
 
-// errRank says that there are too many dimensions.
+// errRank is the error about too many dimensions.
 func errRank(n int) error {
 	return millrace.Errorf(millrace.ErrLimit, "shape has %d dimensions, TensorFlow allows %d", n, MaxRank)
 }

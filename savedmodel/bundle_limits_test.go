@@ -12,7 +12,7 @@ import (
 	"millrace/savedmodel/bundle"
 )
 
-// Files of variables that are not files, or too large to be read.
+// Files of variables that are not regular files, or too large to be read.
 func TestOddVariableFiles(t *testing.T) {
 	dir := bare(t, "linear")
 	shard, index := filepath.Join(dir, oneShard), filepath.Join(dir, indexName)
@@ -40,8 +40,7 @@ func TestOddVariableFiles(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, indexName, "not a regular file")
 }
 
-// Reading a model leaves none of its files open, whether it is sound or not, and
-// neither does staging it.
+// Reading or staging a model leaves none of its files open, whether it is sound or not.
 func TestFilesAreClosed(t *testing.T) {
 	open := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -56,7 +55,7 @@ func TestFilesAreClosed(t *testing.T) {
 	empty := bare(t, "linear")
 	writeFile(t, filepath.Join(empty, indexName), nil)
 	for _, dir := range []string{filepath.Join(models, "linear"), filepath.Join(models, "vocab"), cut, empty} {
-		_, want := Read(dir, nil) // opens what the runtime of Go keeps
+		_, want := Read(dir, nil) // opens the descriptors that Go's runtime keeps
 		before := open()
 		m, err := Read(dir, nil)
 		if (err == nil) != (want == nil) {

@@ -40,7 +40,8 @@ func TestVariablesMissing(t *testing.T) {
 	wantError(t, err, millrace.ErrTruncated, indexName, "empty")
 }
 
-// E12: an index cut or flipped anywhere, without a fingerprint to tell.
+// E12: an index that is cut or has a flipped bit anywhere, in a model without a
+// fingerprint.
 func TestIndexDamaged(t *testing.T) {
 	dir := bare(t, "linear")
 	name := filepath.Join(dir, indexName)
@@ -111,7 +112,7 @@ func TestShardMissing(t *testing.T) {
 	}
 }
 
-// A variable that the graph restores but nobody saved.
+// A variable that the graph restores but the index lacks.
 func TestVariableMissingFromIndex(t *testing.T) {
 	dir := bare(t, "linear")
 	for _, f := range []string{indexName, oneShard} {
@@ -194,7 +195,7 @@ func TestAssetVariable(t *testing.T) {
 	}
 }
 
-// An asset that nothing reads may be missing, as in test models of TensorFlow
+// An asset that no operation reads may be missing, as in test models of TensorFlow
 // Serving.
 func TestMissingAssetThatNothingReads(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

@@ -12,15 +12,15 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// Checkpoint is what a checkpoint in TensorFlow's format holds.
+// Checkpoint describes a checkpoint in TensorFlow's format.
 type Checkpoint struct {
-	Prefix    string            // of its files: PREFIX.index, PREFIX.data-00000-of-00001
+	Prefix    string            // prefix of its files: PREFIX.index, PREFIX.data-00000-of-00001
 	Variables []bundle.Variable // sorted by name
 	Objects   bool              // it has the graph of Python's objects, under [ObjectGraphKey]
-	Bytes     int64             // of all tensors
+	Bytes     int64             // bytes of all tensors
 
 	// SHA256 is the digest of PREFIX.index, in hexadecimal. The index holds the
-	// checksum of every tensor, so the digest stands for the values too.
+	// checksum of every tensor, so the digest also covers the values.
 	SHA256 string
 }
 
@@ -56,8 +56,8 @@ func ReadCheckpoint(prefix string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// Checkpoint returns the prefix of the model's own checkpoint, which has the
-// values of its variables; ok is false for a model without any.
+// Checkpoint returns the prefix of the model's own checkpoint, which has the values of
+// its variables; ok is false for a model without variables.
 func (m *Model) Checkpoint() (prefix string, ok bool) {
 	if m.bundle == nil {
 		return "", false
@@ -65,10 +65,10 @@ func (m *Model) Checkpoint() (prefix string, ok bool) {
 	return filepath.Join(m.Dir, m.bundle.Prefix), true
 }
 
-// VariableObject is what Python knew of a variable.
+// VariableObject is Python's description of a variable.
 type VariableObject struct {
-	Name      string // as in Python, without ":0"
-	Trainable bool   // when the model was exported
+	Name      string // name in Python, without ":0"
+	Trainable bool   // whether it was trainable when the model was exported
 }
 
 // VariableObjects returns the variables among Python's objects, by their names in
@@ -79,8 +79,8 @@ type VariableObject struct {
 // path is the one that a breadth-first search finds first.
 //
 // Keras freezes a layer after it has made the variables, which stay trainable to
-// TensorFlow. What it exports has two lists, trainable_variables and
-// non_trainable_variables, of what was to be trained then.
+// TensorFlow. Its exports contain two lists, trainable_variables and
+// non_trainable_variables, of the state at the export.
 func (m *Model) VariableObjects() map[string]VariableObject {
 	var nodes [][]byte
 	for f := range wire.Fields(m.objects) {
@@ -179,8 +179,8 @@ func variableObject(b []byte) VariableObject {
 	return v
 }
 
-// Objects reports whether the model's own checkpoint holds the graph of
-// Python's objects.
+// Objects reports whether the model's own checkpoint contains the graph of Python's
+// objects.
 func (m *Model) Objects() bool {
 	return m.bundle != nil && slices.ContainsFunc(m.bundle.Entries, func(e bundle.Entry) bool { return e.Name == bundle.ObjectGraphKey })
 }

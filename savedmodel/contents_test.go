@@ -14,7 +14,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// A checkpoint is read by its prefix, whole or not at all.
+// A checkpoint is read by its prefix, completely or not at all.
 func TestReadCheckpoint(t *testing.T) {
 	dir := filepath.Join(copyModel(t, "linear"), "variables")
 	prefix := filepath.Join(dir, "variables")
@@ -71,7 +71,7 @@ func TestReadCheckpoint(t *testing.T) {
 	}
 }
 
-// What is a model is told by the names of its files.
+// The names of its files identify a model.
 func TestIsModel(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"binary/" + binaryName, "text/" + textName, "chunked/" + chunkedName, "versions/7/" + binaryName, "words/seven/" + binaryName, "none/x"} {
@@ -118,8 +118,8 @@ func TestOperationsAreCounted(t *testing.T) {
 	}
 }
 
-// The copy of a model with other values has a fingerprint of its own, which
-// holds for the new index.
+// The copy of a model with other values has another fingerprint, which matches the new
+// index.
 func TestRefingerprint(t *testing.T) {
 	dir := copyModel(t, "linear")
 	name := filepath.Join(dir, fingerprintName)

@@ -20,13 +20,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the corpus is said to be")
 
-// ownModels are models of our own that are in the golden file besides.
+// ownModels are our own models that are also in the golden file.
 var ownModels = []string{
 	"classifier", "constant", "countdown", "counter", "frozen_paths", "graph_v1", "keras_export", "linear", "loop", "outputs", "python_function",
 	"recursive", "sharded", "stablehlo", "strings", "two_signatures", "vocab", "vocab_v1", "windows", "writes_file", "writes_file_at_load",
 }
 
-// described returns what is read of a model, line by line.
+// described returns the description of a model, line by line.
 func described(dir string) string {
 	var b strings.Builder
 	all, err := savedmodel.Read(dir, nil)
@@ -69,8 +69,8 @@ func described(dir string) string {
 	return b.String()
 }
 
-// What the models of many releases of TensorFlow are read as: signatures with the
-// parts of composite inputs, variables, assets, operations and warnings.
+// The descriptions of models of many releases of TensorFlow: signatures with the parts
+// of composite inputs, variables, assets, operations and warnings.
 func TestCorpusIsRead(t *testing.T) {
 	f, err := os.Open("../testdata/savedmodels/models.tar.gz")
 	if err != nil {

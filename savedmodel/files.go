@@ -34,7 +34,7 @@ func (r *reader) checkAssets(m *metagraph.Graph) error {
 	return nil
 }
 
-// checkAsset checks one asset. A missing asset is an error only if something may
+// checkAsset checks one asset. A missing asset is an error only if an operation may
 // read it: see checkMissing.
 func (r *reader) checkAsset(name string) error {
 	o := r.folder.Open(filepath.Join(assetsName, name))
@@ -52,9 +52,10 @@ func (r *reader) checkAsset(name string) error {
 	return o.Err
 }
 
-// Digest returns a digest, in hexadecimal, of all that the model computes with: the
-// graph, the values of the variables and the files of its assets folder. It reads the
-// assets. Of the variables it takes the index, which has the checksums of their values.
+// Digest returns a digest, in hexadecimal, of everything that the model's results
+// depend on: the graph, the values of the variables and the files of its assets folder.
+// It reads the assets. For the variables it uses the index, which has the checksums of
+// their values.
 func (m *Model) Digest() (string, error) {
 	all := sha256.New()
 	fmt.Fprintln(all, "graph", m.SHA256)
@@ -87,8 +88,8 @@ func (m *Model) Digest() (string, error) {
 	return fmt.Sprintf("%x", all.Sum(nil)), nil
 }
 
-// checkVariables checks that the variables a model restores are there and
-// whole. A model without variables needs none.
+// checkVariables checks that the variables that a model restores exist and are
+// complete. A model without variables needs none.
 func (r *reader) checkVariables(m *metagraph.Graph) ([]bundle.Variable, error) {
 	name := filepath.Join(r.dir, indexName)
 	if !r.folder.Has(indexName) {

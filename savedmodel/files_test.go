@@ -56,7 +56,7 @@ func TestAssetsInACollection(t *testing.T) {
 	wantError(t, err, millrace.ErrTruncated, "in AssetFileDef: field 2 is cut off")
 }
 
-// An asset that cannot be opened is said to be one.
+// The error about an asset that cannot be opened calls it an asset.
 func TestOddAsset(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x")})
 	m.MetaGraphs[0].AssetFileDef = []*tfproto.AssetFileDef{assetOf("x:0", "words")}

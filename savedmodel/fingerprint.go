@@ -26,8 +26,8 @@ const (
 // fingerprintCheck compares a model with its fingerprint.pb.
 type fingerprintCheck struct{ *reader }
 
-// check compares the model with the checksums that TensorFlow (2.11
-// and later) writes into fingerprint.pb. It reports whether there were any.
+// check compares the model with the checksums that TensorFlow (2.11 and later) writes
+// into fingerprint.pb. It reports whether the file had any.
 func (r fingerprintCheck) check(data []byte) (bool, error) {
 	if !r.folder.Has(fingerprintName) || filepath.Base(r.File) != binaryName || r.options.IgnoreFingerprint {
 		return false, nil
@@ -43,10 +43,10 @@ func (r fingerprintCheck) check(data []byte) (bool, error) {
 	}
 	model, index, producer := parseFingerprint(b)
 	if producer < 1 {
-		return false, nil // before TensorFlow 2.11 field 1 was of the graph alone
+		return false, nil // before TensorFlow 2.11 field 1 only covered the graph
 	}
 	if farmhash.Fingerprint64(message.Ordered(data, message.SavedModelType())) != model && farmhash.Fingerprint64(data) != model {
-		return false, r.mismatch(binaryName) // some versions of TensorFlow took the checksum of the file as it was
+		return false, r.mismatch(binaryName) // some versions of TensorFlow computed the checksum of the original file
 	}
 	return true, r.checkIndex(index)
 }
@@ -83,15 +83,16 @@ func (r fingerprintCheck) checkIndex(want uint64) error {
 	return nil
 }
 
-// mismatch is the error for a file that is not the one TensorFlow wrote.
+// mismatch returns the error about a file that differs from the one that TensorFlow
+// wrote.
 func (r fingerprintCheck) mismatch(name string) error {
 	return modelfile.Corrupt(filepath.Join(r.dir, name),
 		"it does not match the checksum in %s: it is damaged or was edited; save the model again, or remove %s if the edit is meant",
 		fingerprintName, fingerprintName)
 }
 
-// Refingerprint returns a model's fingerprint.pb for another index of variables:
-// the copy of a model with other values. The copy gets an identity of its own.
+// Refingerprint returns a model's fingerprint.pb for another index of variables: the
+// copy of a model with other values. The copy gets a new identity.
 func Refingerprint(fingerprint, index []byte) ([]byte, error) {
 	def := &tfproto.FingerprintDef{}
 	if err := proto.Unmarshal(fingerprint, def); err != nil {

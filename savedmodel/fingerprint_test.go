@@ -11,7 +11,7 @@ import (
 	"millrace/savedmodel/message"
 )
 
-// TensorFlow wrote the fingerprints beside the test models; ours must agree.
+// TensorFlow wrote the fingerprints of the test models; ours must agree.
 func TestFingerprintAgreesWithTensorFlow(t *testing.T) {
 	dirs, err := filepath.Glob("../testdata/models/*/fingerprint.pb")
 	if err != nil || len(dirs) < 5 {

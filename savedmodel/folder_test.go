@@ -11,7 +11,7 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// A link may lead to another place in the model's folder, and nowhere else.
+// A link may only lead to another place in the model's folder.
 func TestLinks(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "model")
@@ -30,9 +30,9 @@ func TestLinks(t *testing.T) {
 	const inside, outside = "inside", "outside"
 	for _, tt := range []struct {
 		name    string
-		want    string         // what is read, "" if nothing is
-		class   millrace.Class // of the error otherwise
-		refused bool           // so much that it leads out is seen
+		want    string         // contents read, "" if reading fails
+		class   millrace.Class // class of the error otherwise
+		refused bool           // the path is reported as leaving the folder
 	}{
 		{"in/file", inside, "", false},
 		{"near", inside, "", false},
@@ -65,7 +65,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A file is read up to a limit, and as a whole.
+// A file is read up to a limit, and completely.
 func TestReadWhole(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	writeFile(t, name, []byte("12345"))
@@ -100,8 +100,7 @@ func TestReadWhole(t *testing.T) {
 	}
 }
 
-// A model that is a file's child is nowhere, and so is one beyond a file that is no
-// folder.
+// A path below a regular file is a missing model.
 func TestFoldersThatAreNone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	writeFile(t, file, nil)
@@ -111,7 +110,7 @@ func TestFoldersThatAreNone(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, "not a folder")
 }
 
-// A version may be a model in text form. A name with a sign is no number.
+// A version may be a model in text form. A name with a sign is not a version number.
 func TestVersionsInTextForm(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"0/" + binaryName, "3/" + textName, "+7/" + binaryName, "9/other", "8.pb/" + binaryName} {

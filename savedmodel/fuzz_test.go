@@ -13,7 +13,7 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// Whatever the bytes, reading ends, with an error of a class or none.
+// Reading any bytes ends, either without an error or with one that has a class.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"constant", "vocab", "graph_v1", "recursive", "writes_file_at_load", "loop"} {
 		f.Add(readFile(f, filepath.Join(models, name, binaryName)))

@@ -10,11 +10,10 @@ import (
 	"millrace/savedmodel/policy"
 )
 
-// ReadGraph reads the GraphDef in a file, a frozen model's for example, and
-// checks its form, its functions and its operations. It returns the GraphDef
-// that was judged, in canonical form: give that to TensorFlow, not the file. Of
-// the options it looks at AllowOps, SHA256, MaxBytes and MaxNodes; they may be
-// nil. Errors are as those of [Read].
+// ReadGraph reads the GraphDef in a file, a frozen model's for example, and checks its
+// form, its functions and its operations. It returns the checked GraphDef in canonical
+// form: pass that to TensorFlow, not the file. It only uses the options AllowOps,
+// SHA256, MaxBytes and MaxNodes; o may be nil. Errors are as those of [Read].
 func ReadGraph(file string, o *Options) ([]byte, error) {
 	r := newReader(file, o)
 	r.File, r.Kind = file, "GraphDef"
@@ -30,7 +29,7 @@ func ReadGraph(file string, o *Options) ([]byte, error) {
 
 // ReadMetaGraph is [ReadGraph] of a file that holds a MetaGraphDef, as
 // tf.compat.v1.train.export_meta_graph writes it. It returns the MetaGraphDef in
-// canonical form, with the GraphDef that was judged.
+// canonical form, with the checked GraphDef.
 func ReadMetaGraph(file string, o *Options) (metaGraph, graphDef []byte, err error) {
 	r := newReader(file, o)
 	r.File, r.Kind = file, "MetaGraphDef"
@@ -54,7 +53,7 @@ func ReadMetaGraph(file string, o *Options) (metaGraph, graphDef []byte, err err
 	return metaGraph, graphDef, err
 }
 
-// CheckGraph is [ReadGraph] of a GraphDef in memory, which messages call name.
+// CheckGraph is [ReadGraph] of a GraphDef in memory. Messages refer to it by name.
 func CheckGraph(name string, def []byte, o *Options) ([]byte, error) {
 	r := newReader(name, o)
 	digest := sha256.Sum256(def)

@@ -61,7 +61,7 @@ func TestCheckGraph(t *testing.T) {
 	}
 }
 
-// Every prefix of a GraphDef is refused or harmless, none ends the process.
+// Every prefix of a GraphDef is either refused or harmless; none ends the process.
 func TestReadGraphCut(t *testing.T) {
 	def, err := proto.Marshal(&tfproto.GraphDef{Node: []*tfproto.NodeDef{node("x", "Placeholder"), node("y", "Neg", "x")}})
 	if err != nil {
@@ -85,13 +85,13 @@ func TestReadGraphCut(t *testing.T) {
 	}
 }
 
-// A graph in a file is judged as one in memory, within limits, and what is returned
-// is what was judged.
+// A graph in a file is checked like one in memory, within limits, and the checked graph
+// is returned.
 func TestReadGraph(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "graph.pb")
 	def := marshal(t, &tfproto.GraphDef{Node: []*tfproto.NodeDef{node("x", "Placeholder"), node("y", "Neg", "x")}})
-	loose := append([]byte{3 << 3, 0}, def...) // a version of 0, which is left out
+	loose := append([]byte{3 << 3, 0}, def...) // a version of 0, which is omitted
 	writeFile(t, file, loose)
 	got, err := ReadGraph(file, &Options{MaxBytes: int64(len(loose)), MaxNodes: 2})
 	if err != nil || !bytes.Equal(got, message.Canonical(def, message.GraphDefType())) || bytes.Equal(got, loose) {
@@ -121,7 +121,7 @@ func TestReadGraph(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, "there is no such file")
 }
 
-// A MetaGraphDef is returned with the graph in it that was judged.
+// A MetaGraphDef is returned with the checked graph.
 func TestReadMetaGraph(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "model.meta")
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x")}).MetaGraphs[0]

@@ -13,7 +13,7 @@ import (
 	"millrace/savedmodel/policy"
 )
 
-// E19, E20: the models that TensorFlow runs without a word.
+// E19, E20: models that TensorFlow runs without a warning.
 func TestUnsafeModels(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"writes_file", `signature "serving_default": operation "ReadFile" (node "ReadFile" of function "__inference_serve_`},
@@ -36,7 +36,8 @@ func TestAllowOps(t *testing.T) {
 	if _, err := Read(dir, &Options{AllowOps: []string{"ReadFile", "WriteFile"}}); err != nil {
 		t.Error(err)
 	}
-	// The operation is refused because it is there, whoever runs it.
+	// The operation is refused because the graph contains it, whichever signature runs
+	// it.
 	_, err = Read(dir, &Options{Signatures: []string{"harmless"}})
 	wantError(t, err, millrace.ErrUnsafeModel, `"ReadFile"`)
 }
@@ -146,7 +147,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Restoring is for the model's own variables, from where TensorFlow says.
+// Restoring is only allowed for the model's own variables, from the path that
+// TensorFlow feeds.
 func TestRestorePolicy(t *testing.T) {
 	saver := func(m *tfproto.SavedModel) *tfproto.SavedModel {
 		m.MetaGraphs[0].SaverDef = &tfproto.SaverDef{FilenameTensorName: "file:0", RestoreOpName: "restore"}
@@ -179,7 +181,7 @@ func TestRestorePolicy(t *testing.T) {
 	}
 }
 
-// A program restores where there is something to restore and to restore it with.
+// A program has a restore operation only if the model has variables and a saver.
 func TestProgramsRestore(t *testing.T) {
 	nodes := []*tfproto.NodeDef{node("y", "Identity", "x")}
 	for _, saver := range []*tfproto.SaverDef{nil, {FilenameTensorName: "file", RestoreOpName: "restore"}} {
@@ -220,8 +222,8 @@ func TestUnknownOperation(t *testing.T) {
 	}
 }
 
-// A node upstream of what a signature feeds does not run for it, and is refused
-// all the same: it is there.
+// A node upstream of a signature's inputs does not run for the signature, but is still
+// refused, because the graph contains it.
 func TestFedOperations(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "z"), node("z", "Identity", "r"), node("r", "ReadFile", "x")})
 	m.MetaGraphs[0].SignatureDef["serving_default"].Inputs["x"].Encoding = &tfproto.TensorInfo_Name{Name: "z:0"}
@@ -252,7 +254,7 @@ func TestInitOperation(t *testing.T) {
 	m := model()
 	m.MetaGraphs[0].SignatureDef[metagraph.InitSignature] = &tfproto.SignatureDef{}
 	_, err := readGraph(t, m, nil)
-	wantError(t, err, millrace.ErrModel, metagraph.InitSignature) // TensorFlow dies of this one
+	wantError(t, err, millrace.ErrModel, metagraph.InitSignature) // this one ends TensorFlow's process
 
 	named := func(key, node string) map[string]*tfproto.TensorInfo {
 		return map[string]*tfproto.TensorInfo{key: {Encoding: &tfproto.TensorInfo_Name{Name: node}}}
@@ -267,7 +269,8 @@ func TestInitOperation(t *testing.T) {
 	wantError(t, err, millrace.ErrUnsafeModel, "the init operation", `"WriteFile"`)
 }
 
-// The signature says what runs at load, then one collection, then the other.
+// The operation to run at load is looked up first in the signature, then in one
+// collection, then in the other.
 func TestWhichInitOperation(t *testing.T) {
 	group := func(name string) *tfproto.CollectionDef {
 		return &tfproto.CollectionDef{Kind: &tfproto.CollectionDef_NodeList_{NodeList: &tfproto.CollectionDef_NodeList{Value: []string{name}}}}
@@ -293,7 +296,7 @@ func TestWhichInitOperation(t *testing.T) {
 	check("")
 }
 
-// E07: functions that TensorFlow would follow until its stack ends.
+// E07: functions that TensorFlow would follow until its stack overflows.
 func TestFunctionCalls(t *testing.T) {
 	_, err := Read(filepath.Join(models, "recursive"), nil)
 	wantError(t, err, millrace.ErrModel, `function "__inference_outer_`, "calls itself")
@@ -319,10 +322,10 @@ func TestFunctionCalls(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, "more than 256 deep")
 }
 
-// A node counts once, however many ways lead to it.
+// A node counts once, however many paths lead to it.
 func TestManyWaysToANode(t *testing.T) {
 	nodes, from := []*tfproto.NodeDef(nil), "x"
-	for i := range 40 { // 2 to the power of 40 ways
+	for i := range 40 { // makes 2 to the power of 40 paths
 		nodes = append(nodes, node(fmt.Sprintf("n%d", i), "StringJoin", from, from))
 		from = nodes[i].Name
 	}
@@ -331,7 +334,7 @@ func TestManyWaysToANode(t *testing.T) {
 	}
 }
 
-// Names said twice can be read in two ways.
+// Duplicate names are ambiguous.
 func TestAmbiguousGraphs(t *testing.T) {
 	twice := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("y", "ReadFile", "x")})
 	_, err := readGraph(t, twice, nil)
@@ -385,7 +388,7 @@ func TestLethalNodes(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, `node "y" ("Merge") begins a loop that is entered in 2 places`)
 }
 
-// Foreign names reach a message escaped and cut.
+// Names from a model are escaped and shortened in messages.
 func TestNamesAreQuoted(t *testing.T) {
 	name := "\x1b[31m" + strings.Repeat("n", 500)
 	_, err := readGraph(t, graph([]*tfproto.NodeDef{node("y", "Identity", name)}), nil)

@@ -94,9 +94,9 @@ func (r *reader) loadText() ([]byte, error) {
 	return data, nil
 }
 
-// textDepth reports whether the messages of a text protobuf nest no deeper than
-// TensorFlow reads them, and where they do. The parser follows any depth, until
-// the stack ends.
+// textDepth reports whether the nesting of a text protobuf is within TensorFlow's
+// limit, and otherwise where it exceeds the limit. The parser follows any depth until
+// the stack overflows.
 func textDepth(text []byte) (at int, ok bool) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -122,8 +122,8 @@ func textDepth(text []byte) (at int, ok bool) {
 	return 0, true
 }
 
-// IsModel reports whether a path is the folder of a SavedModel, or one that holds
-// versions of it in folders with numbers for names. It does not look into the
+// IsModel reports whether a path is the folder of a SavedModel, or a folder with
+// versions of one, in subfolders whose names are numbers. It does not look into the
 // files.
 func IsModel(path string) bool {
 	f, err := modelfile.Open(path)
@@ -134,8 +134,8 @@ func IsModel(path string) bool {
 	return f.Has(binaryName) || f.Has(textName) || f.Has(chunkedName) || newestVersion(f) != ""
 }
 
-// newestVersion returns the subfolder with the largest number for a name that
-// holds a model, "" if there is none.
+// newestVersion returns the subfolder with the largest number as its name that contains
+// a model, "" if there is none.
 func newestVersion(f *modelfile.Folder) string {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// Model is what a SavedModel directory offers, after every check passed.
+// Model describes a SavedModel directory that has passed all checks.
 type Model struct {
 	Dir        string
-	Tags       []string              // of the meta graph that was read
-	TagSets    [][]string            // of all meta graphs, in the order of the file
-	Signatures map[string]*Signature // by name
+	Tags       []string              // tags of the meta graph that was read
+	TagSets    [][]string            // tags of all meta graphs, in the order of the file
+	Signatures map[string]*Signature // signatures by name
 	Unusable   map[string]error      // why the other signatures cannot be called
-	Variables  []bundle.Variable     // that the model restores, sorted by name
+	Variables  []bundle.Variable     // variables that the model restores, sorted by name
 
-	// TensorFlow is the version that wrote the model, "" if it does not say.
+	// TensorFlow is the version that wrote the model, "" if that is unknown.
 	TensorFlow string
 	// SHA256 is the digest of saved_model.pb, in hexadecimal. Pin it with
 	// Options.SHA256.
 	SHA256 string
-	// Fingerprinted says that saved_model.pb and variables.index match the
-	// checksums that TensorFlow wrote beside them.
+	// Fingerprinted reports that saved_model.pb and variables.index match the checksums
+	// that TensorFlow wrote to fingerprint.pb.
 	Fingerprinted bool
 
-	// Warnings are what is odd about the model and keeps nobody from using it.
+	// Warnings are oddities of the model that do not prevent using it.
 	Warnings []error
 	// Refused are the reasons for which Read refuses the model unless
 	// Options.Unchecked is set: the policy's, and checksums in fingerprint.pb that
@@ -41,7 +41,7 @@ type Model struct {
 	unchecked bool
 }
 
-// Options says which part of a model is wanted and what it may do.
+// Options select a part of a model, and what the model is allowed to do.
 type Options struct {
 	// Tags select a meta graph, which has exactly these. nil selects the one with
 	// the tag "serve", or the only one of a model.
@@ -51,20 +51,20 @@ type Options struct {
 	// AllowOps names operations to allow, wherever they stand, although they
 	// touch files, the network or the process, or are not TensorFlow's own.
 	AllowOps []string
-	// Unchecked loads a model that the policy refuses. THE MODEL CAN DO WHATEVER
-	// THE PROCESS CAN: read and write files, use the network, end the process.
-	// Nothing about the model's safety is checked; Model.Refused lists what would
-	// have been refused. Set it only for models that you would also run as
-	// programs. What would crash TensorFlow is an error all the same.
+	// Unchecked loads a model that the policy refuses. THE MODEL CAN DO WHATEVER THE
+	// PROCESS CAN: read and write files, use the network, end the process. The model's
+	// safety is not checked; Model.Refused lists the refusals. Set it only for models
+	// that you would also run as programs. Anything that would crash TensorFlow is
+	// still an error.
 	Unchecked bool
 	// SHA256 is the expected digest of saved_model.pb, in hexadecimal; ""
 	// accepts any.
 	SHA256 string
-	// IgnoreFingerprint accepts a model that does not match its
-	// fingerprint.pb, as one that was edited by hand does not.
+	// IgnoreFingerprint accepts a model that does not match its fingerprint.pb, for
+	// example because it was edited by hand.
 	IgnoreFingerprint bool
-	// SkipTensorChecksums leaves the bytes of variables unread: TensorFlow
-	// checks them again as it restores. Sizes are checked all the same.
+	// SkipTensorChecksums leaves the bytes of variables unread: TensorFlow checks them
+	// again as it restores. Sizes are still checked.
 	SkipTensorChecksums bool
 	// MaxBytes limits saved_model.pb; 0 means 512 MiB.
 	MaxBytes int64
@@ -73,8 +73,8 @@ type Options struct {
 	MaxNodes int
 }
 
-// Signature returns the signature with a name, and otherwise an error that
-// lists those there are.
+// Signature returns the signature with a name, or an error that lists the existing
+// ones.
 func (m *Model) Signature(name string) (*Signature, error) {
 	if err := m.Unusable[name]; err != nil {
 		return nil, err
@@ -126,11 +126,11 @@ func describe(s *Signature) string {
 	return modelfile.Quote(s.Name) + " (" + names(s.Inputs) + ") -> (" + names(s.Outputs) + ")"
 }
 
-// Limits on what is read. Options can move the first two.
+// Limits of the sizes. Options can change the first two.
 const (
-	defaultMaxBytes = 512 << 20 // of saved_model.pb
-	defaultMaxNodes = 1 << 20   // in one graph or function, and functions in a library
+	defaultMaxBytes = 512 << 20 // limit of saved_model.pb
+	defaultMaxNodes = 1 << 20   // limit of the nodes in a graph or function, and of the functions in a library
 
-	maxTextBytes  = 64 << 20 // of saved_model.pbtxt: text grows when it is parsed
-	maxSmallBytes = 1 << 20  // of fingerprint.pb
+	maxTextBytes  = 64 << 20 // limit of saved_model.pbtxt: text grows when it is parsed
+	maxSmallBytes = 1 << 20  // limit of fingerprint.pb
 )

@@ -16,7 +16,7 @@ import (
 	"millrace/savedmodel/policy"
 )
 
-// A signature that is not there is named with the place where it should be.
+// The error about a missing signature names it and the file where it should be.
 func TestMissingSignature(t *testing.T) {
 	m, err := Read(filepath.Join(models, "linear"), &Options{Signatures: []string{"serving_default", "serving_default"}})
 	if err != nil {
@@ -32,7 +32,7 @@ func TestMissingSignature(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, "DIR", "the model has none")
 }
 
-// Limits that are not set have their defaults, and others hold exactly.
+// Unset limits have their defaults, and set limits are exact.
 func TestOptionLimits(t *testing.T) {
 	var none *Options
 	for _, o := range []*Options{none, {}, {MaxBytes: -1, MaxNodes: -1}} {
@@ -55,7 +55,7 @@ func TestOptionLimits(t *testing.T) {
 	wantError(t, err, millrace.ErrLimit)
 }
 
-// A fingerprint counts if TensorFlow 2.11 or later wrote it, beside a model in binary
+// A fingerprint counts if TensorFlow 2.11 or later wrote it, for a model in binary
 // form.
 func TestFingerprintsThatCount(t *testing.T) {
 	dir := copyModel(t, "linear")
@@ -90,7 +90,7 @@ func TestFingerprintsThatCount(t *testing.T) {
 	wantError(t, err, millrace.ErrLimit, fmt.Sprintf("at most %d are read", maxSmallBytes))
 }
 
-// What is wrong with the graph is told apart from what is odd.
+// Errors about the graph are distinguished from oddities.
 func TestGraphVersions(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x")})
 	m.MetaGraphs[0].GraphDef.Versions.MinConsumer = newestProducer
@@ -103,7 +103,7 @@ func TestGraphVersions(t *testing.T) {
 	}
 }
 
-// Files that are not the model's are named as what they are not.
+// The error about a file that is not a model names the expected content.
 func TestNoProtobuf(t *testing.T) {
 	dir := bare(t, "constant")
 	writeFile(t, filepath.Join(dir, binaryName), []byte("meta_graphs {}"))

@@ -69,8 +69,8 @@ func remove(t testing.TB, name string) {
 	}
 }
 
-// graph makes a model of nodes and functions. Its signature serving_default
-// takes x and gives y, which are the nodes of these names.
+// graph makes a model of nodes and functions. Its signature serving_default takes x and
+// returns y, the nodes of these names.
 func graph(nodes []*tfproto.NodeDef, functions ...*tfproto.FunctionDef) *tfproto.SavedModel {
 	info := func(node string) map[string]*tfproto.TensorInfo {
 		return map[string]*tfproto.TensorInfo{node: {
@@ -98,8 +98,8 @@ func readGraph(t testing.TB, m *tfproto.SavedModel, o *Options) (*Model, error) 
 	return Read(dir, o)
 }
 
-// Python's names of variables, and whether they are to be trained, are found by the
-// names that checkpoints use.
+// VariableObjects finds Python's names of variables, and whether they are trainable, by
+// the names in checkpoints.
 func TestVariableObjects(t *testing.T) {
 	m, err := Read("../testdata/models/linear", nil)
 	if err != nil {
@@ -114,7 +114,7 @@ func TestVariableObjects(t *testing.T) {
 	}
 }
 
-// What package modeltest makes, by short names.
+// Short names for functions of package modeltest.
 var (
 	node       = modeltest.Node
 	with       = modeltest.With

@@ -11,7 +11,7 @@ type Signature = sigdef.Signature
 // Tensor is an input or output of a signature, see [sigdef.Tensor].
 type Tensor = sigdef.Tensor
 
-// Encoding says how a tensor of a signature is put together.
+// Encoding is the way a tensor of a signature is composed of components.
 type Encoding = sigdef.Encoding
 
 // The encodings.
@@ -25,9 +25,9 @@ const (
 // Variable is a tensor that a model restores.
 type Variable = bundle.Variable
 
-// ObjectGraphKey is the entry of a checkpoint that holds the graph of Python's
-// objects, a serialized TrackableObjectGraph. It is no variable.
+// ObjectGraphKey is the entry of a checkpoint that holds the graph of Python's objects,
+// a serialized TrackableObjectGraph. It is not a variable.
 const ObjectGraphKey = bundle.ObjectGraphKey
 
-// MaxIndexBytes is how large variables.index may be.
+// MaxIndexBytes is the maximum size of variables.index.
 const MaxIndexBytes = bundle.MaxIndexBytes

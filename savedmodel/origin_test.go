@@ -10,8 +10,8 @@ import (
 	"millrace/savedmodel/policy"
 )
 
-// The path of a table may come from an asset in any way that hands it on unchanged,
-// and in no other.
+// The path of a table may come from an asset through operations that pass it on
+// unchanged, and only those.
 func TestWaysOfAPath(t *testing.T) {
 	table := func(from string) *tfproto.NodeDef {
 		return node("t", "InitializeTableFromTextFileV2", "x", from)

@@ -9,9 +9,9 @@ import (
 	"millrace/savedmodel/metagraph"
 )
 
-// Program is what TensorFlow needs to load a model that was checked. This package
-// wrote all of it, from what was judged: TensorFlow does not read the model's
-// protobuf again. [Model.Stage] makes the model's files ready.
+// Program contains everything that TensorFlow needs to load a checked model. This
+// package serialized all of it from the checked graph: TensorFlow does not read the
+// model's protobuf again. [Model.Stage] prepares the model's files.
 type Program struct {
 	GraphDef  []byte // a serialized GraphDef message
 	MetaGraph []byte // a serialized MetaGraphDef message, the GraphDef included
@@ -24,18 +24,18 @@ type Program struct {
 	Assets []Asset
 }
 
-// Asset is a file of the model's and the tensor that is fed its path.
+// Asset is a file of the model and the tensor that is fed its path.
 type Asset struct {
 	Tensor string // "op:0"
-	File   string // in the model's folder
+	File   string // path in the model's folder
 }
 
-// Program returns what TensorFlow needs to load the model. It is the model's:
-// do not change it.
+// Program returns everything that TensorFlow needs to load the model. The model owns
+// it: do not change it.
 func (m *Model) Program() *Program { return m.program }
 
-// programOf returns the program of a graph that was checked; graph is its MetaGraphDef.
-// TensorFlow restores nothing where there is no index of variables.
+// programOf returns the program of a checked graph; graph is its MetaGraphDef. Without
+// an index of variables the program restores nothing.
 func programOf(m *metagraph.Graph, graph []byte, hasIndex bool) *Program {
 	p := &Program{GraphDef: m.GraphDef, MetaGraph: graph, InitOp: metagraph.ParseRef(m.InitOp).Node}
 	if m.RestoreOp != "" && hasIndex {
@@ -86,7 +86,7 @@ func (m *Model) eachFunction(visit func(fn []byte)) {
 	}
 }
 
-// functionNameOf reads the name alone of a FunctionDef.
+// functionNameOf reads only the name of a FunctionDef.
 func functionNameOf(fn []byte) string {
 	signature, _ := message.Find(fn, metagraph.FunctionSignature)
 	name, _ := message.Find(signature.Bytes, metagraph.SignatureName)

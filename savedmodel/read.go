@@ -13,14 +13,14 @@ import (
 	"millrace/savedmodel/policy"
 )
 
-// newestProducer is the version of graphs that the runtime writes and the
-// newest that it reads: TF_GRAPH_DEF_VERSION.
+// newestProducer is the graph version that the runtime writes, and the newest that it
+// reads: TF_GRAPH_DEF_VERSION.
 const newestProducer = 2474
 
-// Read reads the SavedModel in dir and checks all of it, as the package comment
-// says. Options may be nil. Every error is a [millrace.Error] of class ErrModel
-// or ErrUnsafeModel; errors.Is also finds ErrTruncated, ErrCorrupt, ErrLimit or
-// ErrIO where they apply. It may be called from many goroutines.
+// Read reads the SavedModel in dir and makes all checks of the package comment. Options
+// may be nil. Every error is a [millrace.Error] of class ErrModel or ErrUnsafeModel;
+// errors.Is also finds ErrTruncated, ErrCorrupt, ErrLimit or ErrIO where they apply. It
+// may be called from many goroutines.
 func Read(dir string, o *Options) (*Model, error) {
 	r := newReader(dir, o)
 	var err error
@@ -38,7 +38,7 @@ func Read(dir string, o *Options) (*Model, error) {
 	return r.read(data)
 }
 
-// read checks a SavedModel's protobuf and what is beside it.
+// read checks a SavedModel's protobuf and its other files.
 func (r *reader) read(data []byte) (*Model, error) {
 	fingerprinted, err := r.checkFile(data)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *reader) read(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	// From here on nothing looks at the bytes of the file.
+	// From here on the original bytes of the file are not used.
 	model, err := r.checkGraph(message.Canonical(graph, message.MetaGraphType()))
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (r *reader) checkPin() error {
 	return nil
 }
 
-// checkVersion refuses a graph that only a newer TensorFlow reads.
+// checkVersion refuses a graph that needs a newer TensorFlow.
 func (r *reader) checkVersion(m *metagraph.Graph) error {
 	if m.MinConsumer > newestProducer {
 		return r.Fail("it needs a newer TensorFlow than %s (graph version %d, at most %d can be read)",
@@ -90,8 +90,8 @@ func (r *reader) checkFile(data []byte) (fingerprinted bool, err error) {
 	return false, r.TolerateAny(r.checkUnknown(data, walk.Unknown))
 }
 
-// checkUnknown refuses fields that no TensorFlow up to ours writes: they are
-// damage, unless a newer TensorFlow wrote them.
+// checkUnknown refuses fields that TensorFlow up to the runtime's version does not
+// write: they are damage, unless a newer TensorFlow wrote them.
 func (r *reader) checkUnknown(data []byte, unknown *message.Error) error {
 	for _, g := range metaGraphs(data) {
 		for f := range wire.Fields(g) {
@@ -111,7 +111,7 @@ func (r *reader) checkUnknown(data []byte, unknown *message.Error) error {
 	return e
 }
 
-// checkGraph checks one graph and everything beside it.
+// checkGraph checks one graph and the files that it uses.
 func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	m, err := parserOf(r).Parse(graph)
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	}, nil
 }
 
-// usedSignatures returns the signatures that the caller means to run.
+// usedSignatures returns the signatures that the caller intends to run.
 func (r *reader) usedSignatures(sigs map[string]*Signature) ([]*Signature, error) {
 	var used []*Signature
 	for _, name := range r.options.signatures() {

@@ -92,7 +92,7 @@ func TestSignatureTensors(t *testing.T) {
 	}
 }
 
-// E01, E02, E03: what is not a model's folder.
+// E01, E02, E03: paths that are not a model's folder.
 func TestReadNoModel(t *testing.T) {
 	empty := t.TempDir()
 	linear := copyModel(t, "linear")
@@ -152,7 +152,7 @@ func TestReadCut(t *testing.T) {
 	}
 }
 
-// E05: with the fingerprint that TensorFlow writes, no flipped bit goes unseen.
+// E05: with the fingerprint that TensorFlow writes, every flipped bit is detected.
 func TestReadFlipped(t *testing.T) {
 	dir := copyModel(t, "constant")
 	step := 23
@@ -166,7 +166,8 @@ func TestReadFlipped(t *testing.T) {
 	})
 }
 
-// E05 without one: never a crash, and what cannot be told is a minority.
+// E05 without a fingerprint: reading never crashes, and only a minority of flipped bits
+// goes undetected.
 func TestReadFlippedBare(t *testing.T) {
 	dir := bare(t, "constant")
 	pin := &Options{SHA256: digestOf(t, dir)}
@@ -222,7 +223,7 @@ func TestReadFingerprint(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, "not a fingerprint")
 }
 
-// E06: bytes that never were a model, and too many.
+// E06: random bytes, and too many bytes.
 func TestReadRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	dir := t.TempDir()
@@ -267,7 +268,7 @@ func TestReadSignatures(t *testing.T) {
 	}
 }
 
-// E10: signatures that point at what is not there.
+// E10: signatures that refer to missing tensors.
 func TestReadResolve(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -306,7 +307,7 @@ func TestReadResolve(t *testing.T) {
 	}
 }
 
-// A signature that does not fit the graph does not keep others from being called.
+// A signature that does not fit the graph does not make others unusable.
 func TestUnusableSignature(t *testing.T) {
 	dir := edited(t, "two_signatures", func(m *tfproto.SavedModel) {
 		m.MetaGraphs[0].SignatureDef["explain"].Inputs["x"].Dtype = tfproto.DataType_DT_INT32
@@ -324,8 +325,8 @@ func TestUnusableSignature(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, `signature "explain"`, "the signature says int32")
 }
 
-// Two tensors of one name cannot be told apart: an input makes the signature
-// unusable, an output itself.
+// Two tensors of one name cannot be told apart: for an input the signature becomes
+// unusable, for an output only that output.
 func TestTwoTensorsOfAName(t *testing.T) {
 	sparse := &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_CooSparse_{CooSparse: &tfproto.TensorInfo_CooSparse{
 		ValuesTensorName: "x:0", IndicesTensorName: "i:0", DenseShapeTensorName: "s:0"}}, Dtype: tfproto.DataType_DT_STRING}
@@ -361,9 +362,9 @@ func TestTwoTensorsOfAName(t *testing.T) {
 	}
 }
 
-// A signature without one output that can be fetched cannot be called, and its first
-// output says why. Resources stay in TensorFlow, and a signature of nothing else can
-// be called for its effects.
+// A signature without any output that can be fetched cannot be called, and the error is
+// its first output's. Resources stay in TensorFlow, and a signature with only resources
+// can be called for its effects.
 func TestOutputsThatCannotBeFetched(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), handleNode("v"), node("a", "AssignVariableOp", "v", "x")})
 	s := m.MetaGraphs[0].SignatureDef["serving_default"]
@@ -382,7 +383,7 @@ func TestOutputsThatCannotBeFetched(t *testing.T) {
 	}
 }
 
-// The components of a sparse output count as what its signature runs.
+// The components of a sparse output count as outputs of its signature.
 func TestPartsOfASignature(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), constant("f", "/x"), node("t", "InitializeTableFromTextFileV2", "x", "f"), node("part", "Identity", "x", "^t")})
 	m.MetaGraphs[0].AssetFileDef = []*tfproto.AssetFileDef{{TensorInfo: &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: "f:0"}}, Filename: "f"}}
@@ -399,7 +400,7 @@ func TestPartsOfASignature(t *testing.T) {
 	wantError(t, err, millrace.ErrUnsafeModel, `signature "serving_default"`, "InitializeTable")
 }
 
-// A sparse tensor is listed as its components, which have to be in the graph.
+// A sparse tensor is listed as its components, which must be in the graph.
 func TestReadSparse(t *testing.T) {
 	change := func(shape string) func(*tfproto.SavedModel) {
 		return func(m *tfproto.SavedModel) {
@@ -414,7 +415,7 @@ func TestReadSparse(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, `tensor "x/dense_shape"`, "the signature says int64, node \"saver_filename\" gives string")
 }
 
-// An output that cannot be fetched keeps its reason. The others can be.
+// An output that cannot be fetched keeps its error. The others can be fetched.
 func TestOddOutput(t *testing.T) {
 	dir := edited(t, "two_signatures", func(m *tfproto.SavedModel) {
 		out := m.MetaGraphs[0].SignatureDef["explain"].Outputs

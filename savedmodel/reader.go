@@ -13,11 +13,11 @@ type reader struct {
 	folder  *modelfile.Folder // nil for a GraphDef
 	options *Options
 	allowed map[string]bool
-	sum     string // SHA-256 of file
+	sum     string // SHA-256 of the file
 
 	tagSets  [][]string
-	bundle   *bundle.Index // of the variables, nil if there are none
-	missing  error         // of an asset, nil if all are there
+	bundle   *bundle.Index // index of the variables, nil if there are none
+	missing  error         // error about a missing asset, nil if all exist
 	unusable map[string]error
 	restored []string // names of the tensors that the restore operation reads
 }

@@ -9,12 +9,12 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// placeholder makes an attribute that is left to the callers of a function.
+// placeholder makes an attribute whose value the callers of a function set.
 func placeholder(name string) *tfproto.AttrValue {
 	return &tfproto.AttrValue{Value: &tfproto.AttrValue_Placeholder{Placeholder: name}}
 }
 
-// listOf makes a list of tensors, with what TensorFlow's parser reads about it.
+// listOf makes a list of tensors, with the metadata that TensorFlow's parser reads.
 func listOf(metadata string, tensors ...*tfproto.TensorProto) *tfproto.TensorProto {
 	return &tfproto.TensorProto{Dtype: tfproto.DataType_DT_VARIANT, VariantVal: []*tfproto.VariantTensorDataProto{
 		{TypeName: "tensorflow::TensorList", Metadata: []byte(metadata), Tensors: tensors}}}
@@ -33,8 +33,8 @@ func attributedNode(op, name string, v *tfproto.AttrValue) *tfproto.NodeDef {
 	return n
 }
 
-// Graphs that cannot be judged, or hold what no operation of theirs made, are
-// refused with the place.
+// Graphs that cannot be checked, or that contain values which their operations cannot
+// have made, are refused with the location.
 func TestRefusedGraphs(t *testing.T) {
 	y := node("y", "Identity", "x")
 	with := func(more *tfproto.NodeDef, functions ...*tfproto.FunctionDef) *tfproto.SavedModel {

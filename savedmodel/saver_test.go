@@ -9,8 +9,8 @@ import (
 	"millrace/savedmodel/policy"
 )
 
-// A saver writes to the file that it is told, in parts with names of its own.
-// What writes anywhere else is refused.
+// A saver writes to the file that is fed, in parts with names that it derives.
+// Operations that write anywhere else are refused.
 func TestSavePolicy(t *testing.T) {
 	y, file, names := node("y", "Identity", "x"), node("file", "Placeholder"), constant("names", "v")
 	part, dots := constant("part", "_temp/part"), constant("dots", "/../../part")
@@ -76,7 +76,7 @@ func TestSavePolicy(t *testing.T) {
 	}
 }
 
-// No signature, and nothing at load, may save.
+// Neither a signature nor the operations at load may save.
 func TestSavingIsAskedFor(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x", "^save"), node("file", "Placeholder"), constant("names", "v"),
 		node("save", "SaveV2", "file", "names", "names", "x")})
@@ -85,8 +85,8 @@ func TestSavingIsAskedFor(t *testing.T) {
 	wantError(t, err, millrace.ErrUnsafeModel, `"SaveV2" (node "save")`)
 }
 
-// The filename of a saver counts as told by nobody only if it is a placeholder,
-// or one around what TensorFlow 1 puts there, that no signature feeds.
+// The filename of a saver counts as safe only if no signature feeds it and it is a
+// placeholder, optionally with TensorFlow 1's default.
 func TestFilenameOfTheSaver(t *testing.T) {
 	saving := func(file ...*tfproto.NodeDef) *tfproto.SavedModel {
 		m := graph(append([]*tfproto.NodeDef{node("y", "Identity", "x"), constant("names", "v"),

@@ -9,17 +9,17 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// A SavedModel may hold several meta graphs over one set of variables, told
-// apart by their tags: {"serve"} for CPUs beside {"serve", "gpu"} or {"train"}.
-// TensorFlow loads the first meta graph whose set of tags is the one it is asked
-// for, and in Python the only one of a model if it is asked for none. Reading
-// here takes the same one. Only that one is judged, because only that one is
-// written again for TensorFlow.
+// A SavedModel may hold several meta graphs over one set of variables, distinguished by
+// their tags: for example {"serve"} for CPUs, {"serve", "gpu"} and {"train"}.
+// TensorFlow loads the first meta graph with exactly the requested set of tags; in
+// Python, without requested tags, a model's only meta graph. This package selects the
+// same one. Only that one is checked, because only that one is serialized again for
+// TensorFlow.
 
 // defaultTags are the tags of the meta graph that is read by default.
 var defaultTags = []string{"serve"}
 
-// selectGraph returns the MetaGraphDef that the options ask for.
+// selectGraph returns the MetaGraphDef that the options request.
 func (r *reader) selectGraph(b []byte) ([]byte, error) {
 	graphs := metaGraphs(b)
 	for _, g := range graphs {

@@ -14,7 +14,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// wantWarnings checks that a model has these warnings and no others.
+// wantWarnings checks that a model has exactly these warnings.
 func wantWarnings(t *testing.T, m *Model, parts ...string) {
 	t.Helper()
 	for i, w := range m.Warnings {
@@ -38,7 +38,7 @@ func TestBothForms(t *testing.T) {
 	wantWarnings(t, m, "both saved_model.pb and saved_model.pbtxt")
 }
 
-// E08: the meta graph that TensorFlow takes.
+// E08: the meta graph that TensorFlow selects.
 func TestReadTags(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x")})
 	plain := m.MetaGraphs[0]
@@ -54,7 +54,7 @@ func TestReadTags(t *testing.T) {
 		name    string
 		graphs  []*tfproto.MetaGraphDef
 		tags    []string
-		want    string // version of the graph that is taken
+		want    string // version of the selected graph
 		warning string
 		err     string
 	}{
@@ -87,7 +87,7 @@ func TestReadTags(t *testing.T) {
 	}
 }
 
-// Unchecked reads what the policy refuses, and says so.
+// Unchecked reads models that the policy refuses, and reports the refusals.
 func TestUnchecked(t *testing.T) {
 	writes, err := Read(filepath.Join(models, "writes_file"), &Options{Unchecked: true})
 	if err != nil {

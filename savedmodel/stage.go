@@ -14,10 +14,10 @@ import (
 )
 
 // TensorFlow opens a model's files by their paths, some time after the check. In
-// between another process may put other files there: a link to a file of the
-// host, or a pipe that blocks for ever. So TensorFlow gets paths in a private
-// folder. The folder holds a copy of the index that was checked, which has the
-// checksums of all tensors, and links to descriptors that this process has open:
+// between another process may put other files there: a link to a file of the host, or a
+// pipe that blocks forever. So TensorFlow gets paths in a private folder. The folder
+// holds a copy of the index that was checked, which has the checksums of all tensors,
+// and links to open descriptors of this process:
 //
 //	/tmp/millrace-model-1234/        0700
 //	  variables/
@@ -26,10 +26,10 @@ import (
 //	  assets/
 //	    0/words.txt                     ->  /proc/self/fd/8
 //
-// A descriptor stands for the file that was opened, whatever happens to its path.
-// TensorFlow may read an asset later, so the folder stays until the model is
-// closed. If a process is killed, the next process that makes such a folder
-// removes what it left behind. A lock on the folder tells which are in use.
+// A descriptor refers to the opened file, whatever happens to its path. TensorFlow may
+// read an asset later, so the folder stays until the model is closed. If a process is
+// killed, the next process that makes such a folder removes the old one. A lock shows
+// which folders are in use.
 
 // Stage is a model's files, ready for TensorFlow to load them. Close it with
 // the model.
@@ -45,9 +45,8 @@ type Stage struct {
 	clean  runtime.Cleanup
 }
 
-// Stage makes the files that the model's program reads ready. It makes a folder
-// only if the program reads files. Errors are of class ErrModel, ErrUnsafeModel or
-// ErrIO.
+// Stage prepares the files that the model's program reads. It makes a folder only if
+// the program reads files. Errors are of class ErrModel, ErrUnsafeModel or ErrIO.
 func (m *Model) Stage() (*Stage, error) {
 	s := &Stage{}
 	if m.program.RestoreOp == "" && len(m.program.Assets) == 0 {
@@ -59,7 +58,7 @@ func (m *Model) Stage() (*Stage, error) {
 	}
 	defer in.Close()
 	if m.unchecked {
-		in.Refused = func(error) {} // Read has told
+		in.Refused = func(error) {} // Read has already reported it
 	}
 	err = s.make()
 	if err == nil && m.program.RestoreOp != "" {
@@ -115,8 +114,8 @@ func (s *Stage) addVariables(in *modelfile.Folder, m *Model) error {
 	return nil
 }
 
-// addAsset adds a link to an asset under its own name, in a folder of its own:
-// the endings of names may mean something to what reads them.
+// addAsset adds a link to an asset under its original name, in a separate folder: a
+// reader may depend on the suffix of the name.
 func (s *Stage) addAsset(in *modelfile.Folder, i int, a Asset) error {
 	dir := filepath.Join(s.dir, assetsName, strconv.Itoa(i))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -125,13 +124,13 @@ func (s *Stage) addAsset(in *modelfile.Folder, i int, a Asset) error {
 	path := filepath.Join(dir, filepath.Base(a.File))
 	s.Assets = append(s.Assets, path)
 	err := s.link(in, a.File, path)
-	if errors.Is(err, fs.ErrNotExist) { // nothing reads it, or the model would be refused
+	if errors.Is(err, fs.ErrNotExist) { // no operation reads it, or the model would have been refused
 		return nil
 	}
 	return err
 }
 
-// link opens a file of the model's folder and makes a link to what was opened.
+// link opens a file of the model's folder and makes a link to the opened file.
 func (s *Stage) link(in *modelfile.Folder, name, path string) error {
 	o := in.Open(name)
 	if o.Err != nil {
@@ -139,7 +138,7 @@ func (s *Stage) link(in *modelfile.Folder, name, path string) error {
 	}
 	s.files = append(s.files, o.File)
 	target := "/proc/self/fd/" + strconv.Itoa(int(o.File.Fd()))
-	if _, err := os.Stat(target); err != nil { // no /proc: the path itself, as good as can be
+	if _, err := os.Stat(target); err != nil { // without /proc, the path itself is the best available
 		if target, err = filepath.EvalSymlinks(o.Name); err == nil {
 			target, err = filepath.Abs(target)
 		}

@@ -15,7 +15,7 @@ import (
 	"millrace/internal/test/modeltest"
 )
 
-// staged reads a model and stages its files in a folder of the test's.
+// staged reads a model and stages its files in a folder of the test.
 func staged(t *testing.T, dir string) (*Model, *Stage) {
 	t.Helper()
 	m, err := Read(dir, nil)
@@ -30,7 +30,7 @@ func staged(t *testing.T, dir string) (*Model, *Stage) {
 	return m, s
 }
 
-// TensorFlow reads what was opened, whatever becomes of its path.
+// TensorFlow reads the opened files, whatever happens to their paths.
 func TestStageHoldsTheFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, model := range []string{"linear", "sharded"} {
@@ -68,7 +68,7 @@ func TestStageAsset(t *testing.T) {
 	}
 }
 
-// The folder is nobody else's, and goes.
+// The folder is private, and is removed.
 func TestStageFolder(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -99,8 +99,8 @@ func TestStageFolder(t *testing.T) {
 	}
 }
 
-// Where TMPDIR is no folder, the memory of the machine takes its place. Models that
-// have gone cannot be staged.
+// If TMPDIR is not a folder, a memory file system is used instead. Removed models
+// cannot be staged.
 func TestStageElsewhere(t *testing.T) {
 	if !isThere("/dev/shm") {
 		t.Skip("no /dev/shm on this system")
@@ -135,8 +135,8 @@ func isThere(name string) bool {
 	return err == nil
 }
 
-// A folder that a killed process left is removed, one in use is not, and
-// neither is a new one, whose owner may not have locked it yet.
+// The folder of a killed process is removed. A folder in use is not, and neither is a
+// new one, whose owner may not have locked it yet.
 func TestStageRemovesWhatIsLeft(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -190,7 +190,7 @@ func TestStageRefuses(t *testing.T) {
 	}
 }
 
-// The program is the same whatever order the file is in, and twice.
+// The program does not depend on the order of the file's fields, and is reproducible.
 func TestProgramIsCanonical(t *testing.T) {
 	dir := bare(t, "linear")
 	want, err := Read(dir, nil)

@@ -15,8 +15,8 @@ func handleNode(name string) *tfproto.NodeDef {
 	return with(node(name, "VarHandleOp"), "shared_name", text(name))
 }
 
-// A variable that nothing restores or sets is found, through whatever its handle
-// reaches the operation that reads it.
+// A variable that nothing restores or sets is found, however its handle reaches the
+// operation that reads it.
 func TestUnsetVariables(t *testing.T) {
 	read := functionOf("read", []string{"h"}, node("r", "ReadVariableOp", "h"))
 	through := functionOf("through", []string{"h"}, node("i", "Identity", "h"), called("c", "read", "i:output:0"))
@@ -102,8 +102,7 @@ func TestUnsetVariablesAreCounted(t *testing.T) {
 	wantError(t, err, millrace.ErrModel, `it reads the variable "a" (and 2 more), which nothing restores or sets`)
 }
 
-// One output that reads such a variable does not keep the others from being
-// computed.
+// One output that reads such a variable does not prevent computing the others.
 func TestUnsetOutput(t *testing.T) {
 	m := graph([]*tfproto.NodeDef{handleNode("v"), node("r", "ReadVariableOp", "v"), node("y", "Identity", "x")})
 	s := m.MetaGraphs[0].SignatureDef["serving_default"]

@@ -9,17 +9,17 @@ import (
 	"millrace/internal/base/wire"
 )
 
-// A session feeds and fetches plain tensors. A sparse, ragged or other composite
-// tensor of a signature is several of them, and only its TensorInfo says which:
+// A session feeds and fetches plain tensors. A sparse, ragged or other composite tensor
+// of a signature consists of several of them, which only its TensorInfo lists:
 //
 //	coo_sparse        the names of three tensors
 //	composite_tensor  a TypeSpec, and a TensorInfo for each component,
 //	                  which may be composite itself
 //
-// A Signature lists these components instead of the whole. Each has a key of
-// its own: the key of the whole, a slash, and the attribute's name in Python. The
-// same names are those of the placeholders that tf.compat.v1.sparse_placeholder
-// and tf.compat.v1.ragged.placeholder make.
+// A Signature lists these components instead of the whole. Each has its own key: the
+// key of the whole, a slash, and the attribute's name in Python.
+// tf.compat.v1.sparse_placeholder and tf.compat.v1.ragged.placeholder use the same
+// names for their placeholders.
 //
 //	tf.SparseTensor  ids  ->  ids/indices      int64[n, rank]
 //	                          ids/values       dtype[n]
@@ -128,8 +128,8 @@ func appendComposite(tensors []Tensor, composite []byte, whole string, depth int
 	return tensors, ok
 }
 
-// componentNames returns the names of n components of a TypeSpec's class, in the
-// order in which TensorFlow flattens it.
+// componentNames returns the names of n components of a TypeSpec's class, in the order
+// of TensorFlow's flattening.
 func componentNames(class uint64, n int) (Encoding, []string) {
 	switch {
 	case class == sparseTensorSpec && n == 3:

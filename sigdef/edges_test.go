@@ -26,8 +26,8 @@ func typeValue(class tfproto.TypeSpecProto_TypeSpecClass, components int32, stat
 		TypeSpecClass: class, NumFlatComponents: components, TypeState: s}}}
 }
 
-// componentsOf returns the components of a value that is the inputs of one
-// function among others, as a text: "x" for a plain tensor.
+// componentsOf returns the components of a value that describes the inputs of a
+// function, as a text: "x" for a plain tensor.
 func componentsOf(t *testing.T, value *tfproto.StructuredValue) string {
 	t.Helper()
 	graph, err := proto.MarshalOptions{Deterministic: true}.Marshal(&tfproto.SavedObjectGraph{
@@ -53,8 +53,8 @@ func componentsOf(t *testing.T, value *tfproto.StructuredValue) string {
 	return strings.Join(words, ", ")
 }
 
-// Arguments may be in every kind of container; a container or a type that says
-// nothing makes the whole unknown.
+// Arguments may be in every kind of container; an unknown container or type makes the
+// whole unknown.
 func TestContainersOfArguments(t *testing.T) {
 	const ragged, extension = tfproto.TypeSpecProto_RAGGED_TENSOR_SPEC, tfproto.TypeSpecProto_EXTENSION_TYPE_SPEC
 	list := func(values ...*tfproto.StructuredValue) *tfproto.StructuredValue {
@@ -111,7 +111,7 @@ func TestContainersOfArguments(t *testing.T) {
 	}
 }
 
-// A tensor's description is read alone, and damage is an error.
+// A single TensorInfo can be parsed, and damage is an error.
 func TestParseTensor(t *testing.T) {
 	marshal := func(m proto.Message) []byte {
 		b, err := proto.Marshal(m)
@@ -179,7 +179,7 @@ func TestTensorsAreSorted(t *testing.T) {
 }
 
 // Composite tensors may be as deep as TensorFlow's messages, and indexed slices may
-// say how large they are.
+// have a shape.
 func TestDeepestComposite(t *testing.T) {
 	composite := func(class tfproto.TypeSpecProto_TypeSpecClass, components ...*tfproto.TensorInfo) *tfproto.TensorInfo {
 		return &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_CompositeTensor_{CompositeTensor: &tfproto.TensorInfo_CompositeTensor{

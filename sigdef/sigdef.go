@@ -1,14 +1,13 @@
-// Package sigdef reads the signatures of a model: the protobuf messages
-// SignatureDef and TensorInfo, as they are written. That their tensors are in
-// the graph is checked by package savedmodel.
+// Package sigdef reads the signatures of a model: the protobuf messages SignatureDef
+// and TensorInfo. Package savedmodel checks that their tensors are in the graph.
 //
 //	signatures, err := sigdef.ParseMetaGraph(meta)
 //	for _, in := range signatures["serving_default"].Inputs {
 //		fmt.Println(in.Name, in.TensorSpec, in.Node) // image float32[?, 28, 28] serving_default_image:0
 //	}
 //
-// It is apart from savedmodel so that package tfbridge, which loads models
-// without checking them, need not link the checks.
+// It is separate from savedmodel so that package tfbridge, which loads models without
+// checks, does not link the checks.
 package sigdef
 
 import (
@@ -37,8 +36,8 @@ const (
 	sigInputs, sigOutputs, sigMethod = 1, 2, 3
 )
 
-// ParseMetaGraph reads the signatures of a serialized MetaGraphDef, by name.
-// Those that only TensorFlow's loader runs are among them.
+// ParseMetaGraph reads the signatures of a serialized MetaGraphDef, by name. They
+// include the signatures that only TensorFlow's loader runs.
 func ParseMetaGraph(meta []byte) (map[string]*Signature, error) {
 	all := map[string]*Signature{}
 	ok := wire.Each(meta, func(num protowire.Number, v []byte, _ uint64) bool {

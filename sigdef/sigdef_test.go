@@ -58,7 +58,7 @@ func TestParseMetaGraph(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
-	for n := range len(meta) { // whatever is cut off: an error or less, no panic
+	for n := range len(meta) { // a cut message is an error or has fewer parts, but never panics
 		if _, err := ParseMetaGraph(meta[n:]); err != nil && !errors.Is(err, millrace.ErrModel) {
 			t.Errorf("from byte %d: %v has no class", n, err)
 		}
@@ -70,7 +70,7 @@ func TestParseMetaGraph(t *testing.T) {
 	}
 }
 
-// A composite tensor is its components, in the order of its type.
+// A composite tensor is listed as its components, in the order of its type.
 func TestComponents(t *testing.T) {
 	composite := func(class tfproto.TypeSpecProto_TypeSpecClass, components ...*tfproto.TensorInfo) *tfproto.TensorInfo {
 		return &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_CompositeTensor_{CompositeTensor: &tfproto.TensorInfo_CompositeTensor{
@@ -80,7 +80,7 @@ func TestComponents(t *testing.T) {
 	tests := []struct {
 		info     *tfproto.TensorInfo
 		encoding Encoding
-		want     map[string]string // the key of a component and where it is
+		want     map[string]string // nodes by the keys of the components
 	}{
 		{composite(tfproto.TypeSpecProto_RAGGED_TENSOR_SPEC, a, b), Ragged, map[string]string{"x/flat_values": "a:0", "x/row_splits": "b:0"}},
 		{composite(tfproto.TypeSpecProto_RAGGED_TENSOR_SPEC, a, b, c), Ragged, map[string]string{"x/flat_values": "a:0", "x/row_splits_0": "b:0", "x/row_splits_1": "c:0"}},
@@ -120,7 +120,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// The object graph tells which inputs of a function are one composite tensor.
+// The object graph shows which inputs of a function form one composite tensor.
 func TestInputComponents(t *testing.T) {
 	dense := &tfproto.StructuredValue{Kind: &tfproto.StructuredValue_TensorSpecValue{TensorSpecValue: &tfproto.TensorSpecProto{}}}
 	tuple := func(values ...*tfproto.StructuredValue) *tfproto.StructuredValue {

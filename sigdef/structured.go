@@ -9,22 +9,22 @@ import (
 	"millrace/internal/base/wire"
 )
 
-// TensorFlow 2 takes composite inputs of a signature apart: tf.saved_model.save
-// lists the components of a ragged tensor x as inputs x and x_1 and does not say
-// that they belong together. The object graph does. It keeps the arguments of
-// every function that was saved as a StructuredValue, a tree whose leaves are
-// TensorSpecs and TypeSpecs. Flattening the tree gives one component after the
-// other, in the order of the function's inputs.
+// TensorFlow 2 splits the composite inputs of a signature: tf.saved_model.save lists
+// the components of a ragged tensor x as inputs x and x_1, without recording that they
+// belong together. The object graph does record it. It keeps the arguments of every
+// function that was saved as a StructuredValue, a tree whose leaves are TensorSpecs and
+// TypeSpecs. Flattening the tree gives one component after the other, in the order of
+// the function's inputs.
 
 // Component is one tensor of a function's arguments.
 type Component struct {
-	Encoding Encoding // of the argument that it is a part of
-	Name     string   // of the part: "row_splits"; "" for a plain tensor
+	Encoding Encoding // encoding of the argument that it belongs to
+	Name     string   // name of the component: "row_splits"; "" for a plain tensor
 	First    bool     // the first component of its argument
 }
 
-// Field numbers of SavedObjectGraph, SavedConcreteFunction, StructuredValue and
-// what is in them.
+// Field numbers of SavedObjectGraph, SavedConcreteFunction, StructuredValue and the
+// messages in them.
 const (
 	objectGraphFunction   = 2
 	concreteInputs        = 3
@@ -41,9 +41,9 @@ const (
 	valueInt              = 12
 )
 
-// InputComponents returns the components of the inputs of a function in a
-// serialized SavedObjectGraph, in the order in which the function takes them. It
-// is nil if the object graph does not say.
+// InputComponents returns the components of the inputs of a function in a serialized
+// SavedObjectGraph, in the order of the function's arguments. It is nil if the object
+// graph does not contain them.
 func InputComponents(objectGraph []byte, function string) []Component {
 	var found []Component
 	wire.Each(objectGraph, func(num protowire.Number, v []byte, _ uint64) bool {
@@ -101,8 +101,8 @@ func flattenEach(all []Component, values [][]byte, depth int) ([]Component, bool
 }
 
 // appendSpec appends the components of a TypeSpecProto. Releases before 2.8 do not
-// write their number: a sparse tensor has 3, a ragged one as many as its
-// ragged_rank and 1 more.
+// write their number: a sparse tensor has 3 components, and a ragged one has
+// ragged_rank + 1.
 func appendSpec(all []Component, spec []byte) ([]Component, bool) {
 	class, n := number(spec, specClass), int(number(spec, specComponents))
 	switch {
@@ -120,7 +120,7 @@ func appendSpec(all []Component, spec []byte) ([]Component, bool) {
 	}
 	encoding, names := componentNames(class, n)
 	if n == 1 && class == raggedTensorSpec {
-		encoding, names = Dense, []string{""} // no ragged dimension: a plain tensor
+		encoding, names = Dense, []string{""} // a tensor without ragged dimensions is plain
 	}
 	for i, name := range names {
 		all = append(all, Component{Encoding: encoding, Name: name, First: i == 0})
@@ -128,7 +128,7 @@ func appendSpec(all []Component, spec []byte) ([]Component, bool) {
 	return all, true
 }
 
-// maxComponents is more than any composite tensor has.
+// maxComponents exceeds the number of components of any composite tensor.
 const maxComponents = 1 << 10
 
 // sortedValues returns the values of a map's entries in the order of their keys.
@@ -162,7 +162,7 @@ func fields(message []byte, want protowire.Number) [][]byte {
 	return found
 }
 
-// field returns a field of a message, nil if it is not there.
+// field returns a field of a message, nil if it is absent.
 func field(message []byte, want protowire.Number) []byte {
 	if all := fields(message, want); len(all) > 0 {
 		return all[0]
@@ -170,7 +170,7 @@ func field(message []byte, want protowire.Number) []byte {
 	return nil
 }
 
-// number returns a field of a message that is a varint, 0 if it is not there.
+// number returns a field of a message that is a varint, 0 if it is absent.
 func number(message []byte, want protowire.Number) uint64 {
 	var found uint64
 	wire.Each(message, func(num protowire.Number, _ []byte, n uint64) bool {

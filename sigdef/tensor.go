@@ -12,17 +12,17 @@ import (
 // one component of it if it is sparse, ragged or composite.
 type Tensor struct {
 	dtype.TensorSpec          // Name is the key that callers use
-	Node             string   // where the tensor is in the graph: "op:0"
-	Encoding         Encoding // of the input or output
-	Whole            string   // the key of the input or output that this is a component of; "": of none
-	Component        string   // which component this is: "row_splits"; "": none
+	Node             string   // name of the tensor in the graph: "op:0"
+	Encoding         Encoding // encoding of the input or output
+	Whole            string   // key of the input or output that this is a component of; "": not a component
+	Component        string   // name of the component: "row_splits"; "": not a component
 
-	// Err says why the tensor cannot be fetched although the signature names
-	// it; nil: it can be. Package savedmodel finds out.
+	// Err is the reason why the tensor cannot be fetched although the signature names
+	// it; nil: it can be fetched. Package savedmodel sets it.
 	Err error
 }
 
-// Encoding says how TensorFlow puts an input or output together.
+// Encoding is the way TensorFlow composes an input or output of components.
 type Encoding string
 
 // The encodings.
@@ -46,8 +46,8 @@ const (
 // nested messages.
 const maxDepth = 100
 
-// ParseTensor reads a serialized TensorInfo, which has no name of its own. One
-// that is sparse or composite has no Node.
+// ParseTensor reads a serialized TensorInfo, which does not contain the name. A sparse
+// or composite one has no Node.
 func ParseTensor(info []byte) (Tensor, error) {
 	t := Tensor{}
 	ok := wire.Each(info, func(num protowire.Number, v []byte, n uint64) (ok bool) {
@@ -72,8 +72,8 @@ func ParseTensor(info []byte) (Tensor, error) {
 	return t, nil
 }
 
-// ParseShape reads a serialized TensorShapeProto. A message that is damaged is
-// a shape of which nothing is known.
+// ParseShape reads a serialized TensorShapeProto. A damaged message becomes an unknown
+// shape.
 func ParseShape(shape []byte) dtype.Shape {
 	s, _ := parseShape(shape)
 	return s

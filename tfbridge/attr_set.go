@@ -10,11 +10,11 @@ import (
 	"millrace"
 )
 
-// FuncName is an attribute's value that names a function of the graph.
+// FuncName is an attribute value that names a function of the graph.
 type FuncName string
 
-// AttrProto is an attribute's value as a serialized AttrValue message, for
-// values without a Go type.
+// AttrProto is an attribute value as a serialized AttrValue message, for values without
+// a Go type.
 type AttrProto []byte
 
 // desc shortens the signatures below.

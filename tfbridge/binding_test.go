@@ -13,8 +13,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// Programs come here from TensorFlow's own binding. What they rely on there and
-// no other test here says is tested in this file.
+// Programs are ported to this package from TensorFlow's own binding. This file tests
+// the behaviour that they rely on and that no other test covers.
 
 func TestStringHash(t *testing.T) {
 	b := newBuild(t)
@@ -69,14 +69,14 @@ func TestHundredRunsAgainstClose(t *testing.T) {
 	wg.Wait()
 }
 
-// The same feeds reach TensorFlow in the same order: it would prepare the run
-// anew for each order.
+// The same feeds reach TensorFlow in the same order, because it would prepare another
+// run for each order.
 func TestFeedsAreOrdered(t *testing.T) {
 	b := newBuild(t)
 	feeds := map[Output]*Tensor{{}: nil, {Op: &Operation{}, Index: 3}: nil}
 	for i := range 20 {
 		o := b.placeholder("x"+strings.Repeat("x", i), Float, ScalarShape())
-		o.Index = i % 3 // not all of them exist
+		o.Index = i % 3 // some of these outputs do not exist
 		feeds[o] = b.tensor(float32(i))
 	}
 	first := newCRunArgs(feeds, nil, nil)
@@ -118,8 +118,8 @@ func TestProducers(t *testing.T) {
 	}
 }
 
-// Tensors one after another in a stream: each read takes its own bytes, one
-// that lacks bytes is an error, and no read sees two short reads as an end.
+// Tensors one after another in a stream: each read takes its own bytes, missing bytes
+// are an error, and short reads are not mistaken for the end.
 func TestReadTensorsFromStream(t *testing.T) {
 	testruntime.Need(t)
 	var stream bytes.Buffer
@@ -157,8 +157,8 @@ func TestReadTensorsFromStream(t *testing.T) {
 	}
 }
 
-// ragged returns a value of dimensions 2x2x...x2 whose last slice at a depth is
-// short or long by one.
+// ragged returns a value with dimensions 2x2x...x2, except that the last slice at one
+// depth is one element too short or too long.
 func ragged(typ reflect.Type, rank, at int, last bool, short int) reflect.Value {
 	if rank == 0 {
 		return reflect.Zero(typ)
@@ -213,7 +213,7 @@ func TestTypeOfValue(t *testing.T) {
 	}
 }
 
-// An int is not the same on every machine, so it is no element.
+// The size of an int depends on the machine, so it cannot be an element.
 func TestIntIsNoElement(t *testing.T) {
 	testruntime.Need(t)
 	type named int
@@ -238,7 +238,8 @@ func TestNamesThatCannotRun(t *testing.T) {
 	}
 }
 
-// reflect.DeepEqual sees type and shape of tensors, as in that binding.
+// reflect.DeepEqual compares the types and shapes of tensors, as in TensorFlow's
+// binding.
 func TestDeepEqualTensors(t *testing.T) {
 	testruntime.Need(t)
 	x, y, z := newTestTensor(t, []string{"a"}), newTestTensor(t, []string{"b"}), newTestTensor(t, []float32{1})
@@ -247,8 +248,8 @@ func TestDeepEqualTensors(t *testing.T) {
 	}
 }
 
-// The first slices promise 2^40 elements, which are not there: that is found
-// out before memory is looked for.
+// The lengths of the first slices suggest 2^40 elements, which do not exist. The fault
+// is noticed before memory is allocated.
 func TestRaggedPromise(t *testing.T) {
 	testruntime.Need(t)
 	numbers, text := make([][]float32, 1<<20), make([][]string, 1<<20)

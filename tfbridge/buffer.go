@@ -11,7 +11,7 @@ import (
 	"millrace"
 )
 
-// maxProto is the largest protobuf message that there can be.
+// maxProto is the largest possible protobuf message.
 const maxProto = math.MaxInt32
 
 // bufferBytes makes one C call that fills a buffer, and copies the buffer.
@@ -24,7 +24,7 @@ func bufferBytes(fn string, call func(*C.TF_Buffer, *C.TF_Status)) ([]byte, erro
 	return copyBuffer(buf), nil
 }
 
-// copyBuffer returns a copy of what a buffer holds. C.GoBytes would cut at 2 GiB.
+// copyBuffer returns a copy of a buffer's contents. C.GoBytes would truncate at 2 GiB.
 func copyBuffer(buf *C.TF_Buffer) []byte {
 	if buf.data == nil {
 		return nil
@@ -59,7 +59,7 @@ func (c *cstrings) free() {
 	c.all = nil
 }
 
-// checkNames refuses names that C would see cut short.
+// checkNames refuses names with zero bytes, at which C would truncate them.
 func checkNames(what string, names ...string) error {
 	for _, s := range names {
 		if strings.ContainsRune(s, 0) {

@@ -20,23 +20,22 @@ type Callable struct {
 	in, out []C.TF_Output
 	targets []*C.TF_Operation
 	options []byte  // a RunOptions message; empty for none
-	pooled  []byte  // options, but for the calling thread
+	pooled  []byte  // the options without the request for the calling thread
 	guards  *guards // makes runs interruptible; nil: they are not
 
 	anyShape  bool          // accept values of another shape than the feed's
-	traced    bool          // the options ask for metadata
+	traced    bool          // the options request metadata
 	unlimited bool          // runs acquire no slot
-	inline    bool          // the options ask for the calling thread
+	inline    bool          // the options request the calling thread
 	deadline  bool          // TensorFlow gets the deadline of a run's context
-	timeout   time.Duration // of the options; 0 for none
+	timeout   time.Duration // timeout in the options; 0 for none
 }
 
-// Inline makes runs of c execute their operations in the calling thread instead
-// of TensorFlow's inter-op thread pool. For small graphs the thread switch
-// costs more than the work. A single operation still uses the intra-op pool.
-// Inline returns c. Operations of the graph must not wait for each other. A run
-// that can be interrupted and may loop uses the pool all the same: see
-// RunOptions.Interrupt.
+// Inline makes runs of c execute their operations in the calling thread instead of
+// TensorFlow's inter-op thread pool. For small graphs the thread switch costs more than
+// the work. A single operation still uses the intra-op pool. Inline returns c.
+// Operations of the graph must not wait for each other. A run that can be interrupted
+// and may loop still uses the pool: see RunOptions.Interrupt.
 //
 // It sets RunOptions.inter_op_thread_pool to -1.
 func (c *Callable) Inline() *Callable {
@@ -47,7 +46,7 @@ func (c *Callable) Inline() *Callable {
 	return c
 }
 
-// feed describes the values that a feed takes.
+// feed describes the values that a feed accepts.
 type feed struct {
 	name  string
 	dtype DataType
@@ -75,9 +74,8 @@ func (s *Session) convert(feeds, fetches []Output, targets []*Operation) (*Calla
 	defer s.g.release()
 	c := &Callable{s: s}
 	err := c.resolve(feeds, fetches, targets)
-	// Outputs of a closed graph have no names and no types. If Close came
-	// meanwhile, what resolve read, and the error that it made of that, means
-	// nothing.
+	// Outputs of a closed graph have no names and no types. If Close was called
+	// meanwhile, the results and errors of resolve are meaningless.
 	if closed := cmp.Or(s.check(), s.g.check()); closed != nil {
 		return nil, closed
 	}
@@ -124,13 +122,12 @@ func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 // Run makes the run and returns the fetches. The caller closes them, and may
 // close the values as soon as Run returns.
 //
-// When ctx is done Run returns an error of class millrace.ErrCanceled, and the
-// session stays usable. If the run was prepared with RunOptions.Interrupt,
-// TensorFlow stops it, and Run waits up to a second for that; otherwise Run returns
-// at once, the run goes on in the background and its results are freed, and
-// [Session.Abandoned] lists it meanwhile. A context
-// that can be done costs a goroutine; one that cannot, such as
-// context.Background, costs nothing.
+// When ctx is done Run returns an error of class millrace.ErrCanceled, and the session
+// stays usable. If the run was prepared with RunOptions.Interrupt, TensorFlow stops it,
+// and Run waits up to a second for that; otherwise Run returns at once, the run
+// continues in the background and its results are freed, and [Session.Abandoned] lists
+// it meanwhile. A context that can end costs a goroutine; context.Background costs
+// nothing.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
@@ -205,7 +202,7 @@ func (c *Callable) runCancelable(ctx context.Context, values []*Tensor, execute 
 		}
 		c = &g.call
 	}
-	// The caller may change the slice while the run goes on.
+	// The caller may change the slice while the run continues.
 	r, err := c.begin(slices.Clone(values))
 	if err != nil {
 		g.release(false)
@@ -220,9 +217,9 @@ func (c *Callable) runCancelable(ctx context.Context, values []*Tensor, execute 
 	return runAsync(ctx, r, execute, g)
 }
 
-// endWithContext makes TensorFlow stop runs of c when their context is done, at no
-// cost to those that end by themselves: guards are only for runs that may loop or
-// wait. A run that reads an iterator is stopped too, and spoils it.
+// endWithContext makes TensorFlow stop runs of c when their context is done, at no cost
+// to runs that end by themselves: guards are only for runs that may loop or wait. A run
+// that reads an iterator is stopped too, and spoils it.
 func (c *Callable) endWithContext(gs *guards) {
 	c.deadline = true
 	if h := gs.findHazards(); h.loops || h.waits {

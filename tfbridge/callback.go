@@ -51,15 +51,14 @@ import (
 // closes the results: TensorFlow has its own references. A call ends once;
 // later calls of Return, Fail and End do nothing.
 //
-// Which session. The C API does not tell a kernel its session. The operation
-// OpSession yields a token, the session's address (callback.c says how its
-// kernel learns it), and the token travels to each OpGo as its first input.
-// With the token a call finds its session's context, which is cancelled before
-// the session closes: otherwise TF_CloseSession would wait for the call for
-// ever.
+// Which session. The C API does not tell a kernel its session. The operation OpSession
+// yields a token, the session's address (callback.c says how its kernel learns it), and
+// the token travels to each OpGo as its first input. With the token a call finds its
+// session's context, which is cancelled before the session closes: otherwise
+// TF_CloseSession would wait for the call forever.
 //
-// Errors cross TensorFlow as a code and a text; callback_error.go finds the Go
-// error again. A panic of fn becomes an error of class millrace.ErrInternal.
+// Errors pass through TensorFlow as a code and a text; callback_error.go maps them back
+// to the Go error. A panic of fn becomes an error of class millrace.ErrInternal.
 
 // The types of the operations that call Go functions. Package graph adds them.
 const (
@@ -76,21 +75,21 @@ type Callback struct {
 	fn     func(*Call)
 	dtypes []DataType
 	shapes []Shape
-	pins   callbackList // of its graph
+	pins   callbackList // callbacks of its graph
 }
 
 // CallbackOptions describe a Go function and its results.
 type CallbackOptions struct {
-	Name   string     // for messages; required
-	DTypes []DataType // of the results
-	Shapes []Shape    // of the results; nil: any
+	Name   string     // name in messages; required
+	DTypes []DataType // data types of the results
+	Shapes []Shape    // shapes of the results; nil: any
 }
 
 // The registry: C knows Go functions, sessions and tokens by number.
 var (
 	lastID        atomic.Int64
 	callbacks     sync.Map // id -> *Callback
-	registerErr   error    // why Go functions are not available; set by Open
+	registerErr   error    // why Go functions are unavailable; set by Open
 	runningCalls  atomic.Int64
 	tokens        sync.Map // value -> *Token
 	sessionsByPtr sync.Map // token value -> *sessionCalls
@@ -143,7 +142,7 @@ func (c *Callback) Attrs() map[string]any {
 	return map[string]any{"id": c.id, "Tout": append([]DataType{}, c.dtypes...)}
 }
 
-// Close removes the function: later calls fail. Closing the graph does so too.
+// Close removes the function: later calls fail. Closing the graph has the same effect.
 func (c *Callback) Close() error {
 	if c != nil {
 		dropCallback(c.id)
@@ -158,15 +157,15 @@ func dropCallback(id int64) {
 	}
 }
 
-// callbackList holds the ids of a graph's functions. It is a value of its own,
-// because the cleanup of the graph uses it and must not refer to the graph.
+// callbackList holds the ids of a graph's functions. It is a separate value, because
+// the graph's cleanup uses it and must not refer to the graph.
 type callbackList struct{ ids *sync.Map }
 
 func newCallbackList() callbackList { return callbackList{&sync.Map{}} }
 
 func (l callbackList) add(id int64) { l.ids.Store(id, nil) }
 
-// close removes all of them from the registry.
+// close removes all callbacks from the registry.
 func (l callbackList) close() {
 	l.ids.Range(func(id, _ any) bool {
 		dropCallback(id.(int64))
@@ -181,7 +180,7 @@ type Call struct {
 	args     []*Tensor
 	c        *C.mr_call
 	ended    atomic.Bool
-	keepArgs bool // someone else closes args
+	keepArgs bool // args are closed elsewhere
 }
 
 // Context returns a context that is cancelled when the session is closed. A run
@@ -191,10 +190,9 @@ func (c *Call) Context() context.Context { return c.session.ctx }
 // Args returns the arguments, which are valid until the call ends.
 func (c *Call) Args() []*Tensor { return c.args }
 
-// Return ends the call with results, and closes them. If their number, data
-// types or shapes are not those of the CallbackOptions, the call ends with an
-// error of class millrace.ErrSchema. If the call has ended, Return only closes
-// the results.
+// Return ends the call with results, and closes them. If their number, data types or
+// shapes differ from the CallbackOptions, the call ends with an error of class
+// millrace.ErrSchema. If the call has ended, Return only closes the results.
 func (c *Call) Return(results ...*Tensor) {
 	defer closeAll(results)
 	if err := c.fn.checkResults(results); err != nil {
@@ -305,10 +303,9 @@ type Token struct {
 	drop  func()
 }
 
-// NewToken returns a scalar int64 tensor, to be a result of a call. When this
-// tensor and every tensor of TensorFlow that shares its memory are freed, drop
-// is called, in any thread. It must not block. Until then FindToken returns
-// owner.
+// NewToken returns a scalar int64 tensor that a call may return. When this tensor and
+// every tensor of TensorFlow that shares its memory are freed, drop is called, in any
+// thread. It must not block. Until then FindToken returns owner.
 func NewToken(owner any, drop func()) (*Tensor, error) {
 	if err := ensure(); err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
-// Operations of our own, registered through the C API, whose kernels call Go.
+// Millrace's own operations, registered through the C API, whose kernels call
+// Go.
 #ifndef MILLRACE_CALLBACK_H_
 #define MILLRACE_CALLBACK_H_
 
@@ -7,8 +8,8 @@
 #pragma GCC visibility push(hidden)
 
 // mr_session_here is the session that this thread last ran. TensorFlow creates
-// the kernels of a session's graph in the thread that runs it first, so a kernel
-// finds its session here. The C API does not tell it.
+// the kernels of a session's graph in the thread that runs it first, so a
+// kernel finds its session here. The C API does not provide it.
 extern _Thread_local int64_t mr_session_here;
 
 // mr_call is a call of a Go function in flight. It lives in C memory, and
@@ -27,7 +28,7 @@ TF_Status *mr_register_ops(void);
 void mr_call_end(mr_call *call, TF_Tensor *const *results, int nout, int code, const char *msg);
 
 // mr_new_token makes a scalar int64 tensor, and calls mrTokenDropped when its
-// last reference is gone. It returns NULL if there is no memory.
+// last reference is gone. It returns NULL if memory is exhausted.
 TF_Tensor *mr_new_token(int64_t value);
 
 #pragma GCC visibility pop

@@ -17,18 +17,17 @@ import (
 	"millrace"
 )
 
-// A Go function's error crosses TensorFlow as a code and a text. We append a
-// mark with a random key to the text, and remember the error under that key.
-// The error of the failed run then wraps the Go error itself, so that errors.Is
-// and errors.As work across TensorFlow. Operations in between may change the
-// text around the mark.
+// A Go function's error passes through TensorFlow as a code and a text. We append a
+// mark with a random key to the text, and remember the error under that key. The error
+// of the failed run then wraps the Go error itself, so that errors.Is and errors.As
+// work across TensorFlow. Operations in between may change the text around the mark.
 const (
 	markBegin = "[go error "
 	markEnd   = "]"
 )
 
-// maxRemembered is how many errors are remembered. TensorFlow may drop an error
-// without telling us, so old ones must go.
+// maxRemembered is the number of remembered errors. TensorFlow may drop an error
+// without a notification, so old ones are forgotten.
 const maxRemembered = 256
 
 // remembered holds the latest errors of Go functions.
@@ -43,7 +42,7 @@ func remember(err error) (Code, string) {
 	if errors.Is(err, OutOfRange) {
 		err = &opaque{err} // the end of the function's data is not the end of the dataset
 	}
-	// A random number: data that looks like a mark must not find an error.
+	// A random number: data that happens to look like a mark must not match an error.
 	key := strconv.FormatUint(rand.Uint64(), 16)
 	remembered.Lock()
 	defer remembered.Unlock()
@@ -103,14 +102,14 @@ type goFailure struct {
 func (f *goFailure) Error() string   { return f.err.Error() }
 func (f *goFailure) Unwrap() []error { return []error{f.err, f.cause} }
 
-// opaque hides what an error wraps, except its class.
+// opaque hides the errors that an error wraps, but keeps its class.
 type opaque struct{ err error }
 
 func (o *opaque) Error() string { return o.err.Error() }
 func (o *opaque) Unwrap() error { return classOf(o.err) }
 
-// classOf returns the class of a Go function's error. An error without a class
-// is taken for a failure of the function's data source.
+// classOf returns the class of a Go function's error. An error without a class counts
+// as a failure of the function's data source.
 func classOf(err error) millrace.Class {
 	var own *millrace.Error
 	if errors.As(err, &own) {

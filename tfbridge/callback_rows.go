@@ -17,22 +17,22 @@ import (
 // makes one tensor of them. Only one goroutine at a time may use it.
 type Rows struct {
 	dtype DataType
-	spec  Shape // of one value, with -1 where it varies
-	limit int64 // bytes of all values
+	spec  Shape // shape of one value, with -1 where it varies
+	limit int64 // limit of the bytes of all values
 	empty bool  // values may have no elements
 
-	dims   []int64 // of the values so far
+	dims   []int64 // dimensions of the values so far
 	n      int64
 	raw    []byte  // numbers, or the strings end to end
 	ends   []int64 // where the strings end
 	one    [1]int64
 	known  reflect.Type
-	scalar DataType // of known's elements
+	scalar DataType // data type of known's elements
 }
 
 // RowsOptions are the options of [NewRows].
 type RowsOptions struct {
-	MaxBytes int64 // of all values together; 0: no limit
+	MaxBytes int64 // limit of the bytes of all values; 0: no limit
 	Empty    bool  // values may have no elements
 }
 
@@ -45,14 +45,13 @@ func NewRows(dtype DataType, shape Shape, o *RowsOptions) *Rows {
 	return &Rows{dtype: dtype, spec: shape, limit: o.MaxBytes, empty: o.Empty}
 }
 
-// Len returns how many values there are.
+// Len returns the number of values.
 func (r *Rows) Len() int { return int(r.n) }
 
-// Add appends a copy of a value that NewTensor takes, of a *Tensor, or of an
-// interface that holds one of them. It returns false and adds nothing if the
-// value has another shape than those before. Errors are of class
-// millrace.ErrSchema, and ErrLimit for too many bytes. After an error Truncate
-// removes what was added.
+// Add appends a copy of a value that NewTensor takes, of a *Tensor, or of an interface
+// that holds one of them. It returns false and adds nothing if the value has another
+// shape than the earlier values. Errors are of class millrace.ErrSchema, and ErrLimit
+// for too many bytes. After an error Truncate removes what was added.
 func (r *Rows) Add(v reflect.Value) (bool, error) {
 	for v.Kind() == reflect.Interface && !v.IsNil() {
 		v = v.Elem()
@@ -93,7 +92,7 @@ func (r *Rows) Add(v reflect.Value) (bool, error) {
 
 // addTensor appends a tensor's contents.
 func (r *Rows) addTensor(t *Tensor) (bool, error) {
-	if t == nil || !t.h.hold() { // its owner may close it meanwhile
+	if t == nil || !t.h.hold() { // hold keeps the owner from freeing it meanwhile
 		return false, millrace.Errorf(millrace.ErrSchema, "%v", errUnusable("tensor", t))
 	}
 	defer t.h.release()
@@ -198,7 +197,7 @@ func (r *Rows) rowBytes() int64 {
 		return 1 << 62
 	}
 	if r.dtype == String {
-		return n * 8 // of ends
+		return n * 8 // each string has an entry in ends
 	}
 	return size
 }
@@ -222,7 +221,7 @@ func (r *Rows) text(s string) {
 	r.ends = append(r.ends, int64(len(r.raw)))
 }
 
-// Bytes returns how many bytes the values take.
+// Bytes returns the size of the values in bytes.
 func (r *Rows) Bytes() int64 { return int64(len(r.raw) + 8*len(r.ends)) }
 
 // Truncate keeps the first n values and removes the rest.

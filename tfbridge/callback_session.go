@@ -19,15 +19,15 @@ import (
 	"millrace"
 )
 
-// sessionCalls tracks what Go functions do for one session: the goroutines that
-// its calls started, and the context that ends them.
+// sessionCalls tracks the Go functions of one session: the goroutines that its calls
+// started, and the context that ends them.
 type sessionCalls struct {
 	ctx    context.Context // cancelled when the session closes
 	cancel context.CancelCauseFunc
 
 	mu   sync.Mutex
 	work map[*work]bool
-	idle chan struct{} // closed when no work is left; nil if nobody waits
+	idle chan struct{} // closed when no work is left; nil if no goroutine waits
 }
 
 // work is a goroutine that runs for a session.
@@ -44,10 +44,11 @@ func newSessionCalls() *sessionCalls {
 	return &sessionCalls{ctx: ctx, cancel: cancel, work: map[*work]bool{}}
 }
 
-// unknownSession tracks calls whose session is not ours, such as a server's.
+// unknownSession tracks calls whose session this package did not make, such as a
+// server's.
 var unknownSession = sync.OnceValue(newSessionCalls)
 
-// sessionToken returns the number by which a session's kernels know it.
+// sessionToken returns the number by which kernels refer to a session.
 func sessionToken(p *C.TF_Session) int64 { return int64(uintptr(unsafe.Pointer(p))) }
 
 // callsOf returns the calls of the session whose token is t.
@@ -137,7 +138,7 @@ func (s *sessionCalls) wait() error {
 	}
 }
 
-// reportLate returns an error that names the work that is left.
+// reportLate returns an error that names the remaining work.
 func (s *sessionCalls) reportLate() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,10 +165,9 @@ type CallFunc func(ctx context.Context, args []*Tensor) ([]*Tensor, error)
 // ErrEndOfSequence is what a CallFunc returns at the end of a dataset.
 var ErrEndOfSequence = errors.New("end of sequence")
 
-// Blocking makes a callback of a function that may block: each call runs in a
-// goroutine of its own. A panic becomes an error of class millrace.ErrInternal
-// with the stack. When the session is closed the call ends, even if the function
-// does not.
+// Blocking makes a callback of a function that may block: each call runs in its own
+// goroutine. A panic becomes an error of class millrace.ErrInternal with the stack.
+// When the session is closed the call ends, even if the function does not.
 func Blocking(fn CallFunc) func(*Call) {
 	return func(c *Call) {
 		c.keepArgs = true
@@ -175,14 +175,14 @@ func Blocking(fn CallFunc) func(*Call) {
 	}
 }
 
-// serve calls fn, ends the call with what it returns and closes the arguments.
-// When the session is closed the call ends before.
+// serve calls fn, ends the call with the results and closes the arguments. If the
+// session is closed, the call ends earlier.
 func (c *Call) serve(fn CallFunc) {
 	defer closeAll(c.args)
 	ctx := c.session.ctx
 	stop := context.AfterFunc(ctx, func() { c.Fail(millrace.Canceled(ctx, "")) })
 	defer stop()
-	defer func() { // a call that has ended does not mind
+	defer func() { // it has no effect on a call that has ended
 		c.Fail(millrace.Errorf(millrace.ErrInternal, "Go function %q ended its goroutine", c.fn.name))
 	}()
 	switch results, err := c.fn.try(ctx, fn, c.args); {
@@ -204,8 +204,8 @@ func Limited(n int, fn CallFunc) func(*Call) {
 	return q.add
 }
 
-// callQueue serves calls by a limited number of goroutines, which end when no
-// call is left.
+// callQueue serves calls by a limited number of goroutines, which end when no call is
+// waiting.
 type callQueue struct {
 	limit int
 	fn    CallFunc
@@ -215,7 +215,7 @@ type callQueue struct {
 	waiting []*queuedCall
 }
 
-// queuedCall is a call that waits. stop ends the watch on its session.
+// queuedCall is a waiting call. stop ends the watch on its session.
 type queuedCall struct {
 	*Call
 	stop func() bool
@@ -232,14 +232,14 @@ func (q *callQueue) add(c *Call) {
 		return
 	}
 	waiting := &queuedCall{Call: c}
-	waiting.stop = context.AfterFunc(c.session.ctx, func() { q.abandon(waiting) })
+	waiting.stop = context.AfterFunc(c.session.ctx, func() { q.cancel(waiting) })
 	q.waiting = append(q.waiting, waiting)
 }
 
-// serve serves a call, and then those that wait.
+// serve serves a call, and then the waiting calls.
 func (q *callQueue) serve(c *Call) {
 	defer func() {
-		if c != nil { // the function ended this goroutine
+		if c != nil { // the function called runtime.Goexit
 			go q.serve(q.next())
 		}
 	}()
@@ -270,8 +270,8 @@ func (q *callQueue) next() *Call {
 	return c.Call
 }
 
-// abandon ends a waiting call whose session is closed.
-func (q *callQueue) abandon(c *queuedCall) {
+// cancel ends a waiting call whose session is closed.
+func (q *callQueue) cancel(c *queuedCall) {
 	q.mu.Lock()
 	i := slices.Index(q.waiting, c)
 	if i >= 0 {

@@ -87,8 +87,8 @@ func TestClosedCallback(t *testing.T) {
 	}
 }
 
-// Closing a session ends the context of its calls, and closes even if a
-// function does not mind, which is reported.
+// Closing a session ends the context of its calls, and closes even if a function
+// ignores its context, which is reported.
 func TestSessionCloseEndsCalls(t *testing.T) {
 	for _, ignores := range []bool{false, true} {
 		t.Run(fmt.Sprint("ignores=", ignores), func(t *testing.T) {
@@ -132,8 +132,8 @@ func TestSessionCloseEndsCalls(t *testing.T) {
 	}
 }
 
-// Limited calls run a few at a time, the others wait; closing the session ends
-// those that run and those that wait.
+// Limited calls run a few at a time, the others wait; closing the session ends running
+// and waiting calls.
 func TestLimitedCalls(t *testing.T) {
 	const limit, calls = 2, 8
 	b := newBuild(t)
@@ -218,7 +218,7 @@ func TestFunctionEndsItsGoroutine(t *testing.T) {
 	}
 }
 
-// settle waits for the session's work however long it takes.
+// settle waits for the session's work without a limit.
 func (s *sessionCalls) settle() {
 	s.mu.Lock()
 	if len(s.work) == 0 {
@@ -233,8 +233,8 @@ func (s *sessionCalls) settle() {
 	<-idle
 }
 
-// Go functions that run sessions while all places are taken by runs that wait
-// for them do not stand still, with the context of the call and without.
+// Go functions can run sessions while runs that wait for them take all slots, both with
+// the context of the call and without.
 func TestNestedRuns(t *testing.T) {
 	testruntime.Need(t)
 	inner := newBuild(t)
@@ -275,8 +275,8 @@ func TestNestedRuns(t *testing.T) {
 	}
 }
 
-// The end of someone else's data is not the end of ours, and an error keeps
-// its class whatever the text it has.
+// An OutOfRange from other data is not the end of this dataset, and an error keeps its
+// class whatever its text is.
 func TestRememberedErrors(t *testing.T) {
 	tests := []struct {
 		name string
@@ -310,7 +310,7 @@ func TestRememberedErrors(t *testing.T) {
 	}
 }
 
-// A token is gone when nobody holds it, and a copy of its value is not it.
+// A token ends with its last reference, and a copy of its value is not the token.
 func TestToken(t *testing.T) {
 	testruntime.Need(t)
 	dropped := make(chan struct{})

@@ -1,8 +1,8 @@
 // The part of TensorFlow's C API that this package uses, written out so that
 // building needs no TensorFlow. Every function is a static wrapper around a
 // pointer that mr_open fills in with dlsym. The wrappers keep TensorFlow's
-// names, yet no symbol of such a name leaves this program: one that did would
-// take the place of libtensorflow's own and call itself.
+// names, yet this program exports no symbol with such a name: it would replace
+// libtensorflow's own and call itself.
 #ifndef MILLRACE_CAPI_H_
 #define MILLRACE_CAPI_H_
 
@@ -114,9 +114,9 @@ typedef struct mr_info {
   int rank;
   int64_t elements;
   size_t bytes;
-  size_t long_strings;  // bytes of strings outside of data
+  size_t long_strings;  // bytes of strings stored outside of data
   void *data;
-  int64_t dims[MR_INFO_DIMS];  // the first ones
+  int64_t dims[MR_INFO_DIMS];  // the first dimensions
 } mr_info;
 
 void mr_describe(const TF_Tensor *t, mr_info *info);
@@ -130,22 +130,22 @@ TF_Status *mr_run(TF_Session *s, const void *options, size_t options_len,
                   TF_Buffer *metadata);
 
 // mr_run_bare calls TF_SessionRun n times in a row with nothing in between. The
-// benchmark of the binding compares itself with this function. It returns NULL,
-// or the status of the first failure.
+// benchmark of the binding compares with this function. It returns NULL, or the
+// status of the first failure.
 TF_Status *mr_run_bare(int64_t n, TF_Session *s, const void *options,
                        size_t options_len, const TF_Output *in,
                        TF_Tensor *const *in_values, int nin,
                        const TF_Output *out, int nout);
 
 // mr_new_tensor makes a tensor of len bytes, and mr_new_strings one of n empty
-// strings. Both return NULL at once if there is no memory; TF_AllocateTensor
+// strings. Both return NULL at once if memory is exhausted; TF_AllocateTensor
 // would retry for ten seconds.
 TF_Tensor *mr_new_tensor(TF_DataType dt, const int64_t *dims, int rank,
                          size_t len);
 TF_Tensor *mr_new_strings(const int64_t *dims, int rank, int64_t n);
 
-// mr_new_pinned makes a tensor over memory that is not copied. It calls
-// millrace_unpin with the handle when TensorFlow no longer uses the memory.
+// mr_new_pinned makes a tensor over memory that is not copied. TensorFlow calls
+// millrace_unpin with the handle when it no longer uses the memory.
 TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
                          void *data, size_t len, uintptr_t handle);
 
@@ -153,11 +153,11 @@ TF_Tensor *mr_new_pinned(TF_DataType dt, const int64_t *dims, int rank,
 // takes ownership of t. TF_TensorBitcastFrom does not support strings.
 TF_Tensor *mr_reshape_strings(TF_Tensor *t, const int64_t *dims, int rank);
 
-// mr_split_rows cuts a tensor of numbers along its first dimension, of dims, into
-// n tensors of so many rows, the last one perhaps of fewer. They share its memory,
-// which stays until the last of them and the tensor itself are freed; one that
-// would begin where TensorFlow wants no tensor to begin is a copy. It returns 0,
-// and makes none, if there is no memory.
+// mr_split_rows splits a tensor of numbers along its first dimension into n
+// tensors of the given number of rows; the last may have fewer. The parts share
+// its memory, which is freed after the last of them and the tensor itself. A
+// part whose start is not aligned as TensorFlow requires is a copy. It returns
+// 0 and makes no tensor if memory is exhausted.
 int mr_split_rows(const TF_Tensor *t, const int64_t *dims, int rank,
                   int64_t rows, TF_Tensor **out, int64_t n);
 
@@ -171,8 +171,8 @@ void mr_set_strings(TF_Tensor *t, int64_t first, int64_t n, const char *packed,
 void mr_string_ends(const TF_Tensor *t, int64_t n, int64_t *ends);
 
 // mr_copy_strings copies n strings of one tensor to another, which may be the
-// same if the elements are not. It returns how many bytes more the target's
-// strings hold outside of their 24 bytes.
+// same if the elements are not. It returns by how many bytes the memory of the
+// target's strings outside of their 24 bytes has grown.
 int64_t mr_copy_strings(TF_Tensor *to, int64_t at, const TF_Tensor *from,
                         int64_t start, int64_t n);
 

@@ -1,4 +1,4 @@
-// Eager execution of the C API, as far as tensors on devices need it; capi.h
+// The part of the C API's eager execution that tensors on devices need; capi.h
 // includes it.
 #ifndef MILLRACE_CAPI_EAGER_H_
 #define MILLRACE_CAPI_EAGER_H_

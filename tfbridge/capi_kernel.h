@@ -1,4 +1,4 @@
-// Operations and kernels of our own in the C API; capi.h includes it.
+// The part of the C API for custom operations and kernels; capi.h includes it.
 #ifndef MILLRACE_CAPI_KERNEL_H_
 #define MILLRACE_CAPI_KERNEL_H_
 

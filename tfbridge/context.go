@@ -14,16 +14,16 @@ type Context struct {
 	h *handle[*C.TFE_Context]
 }
 
-// ContextOptions says how to make a context. Nil and the zero value mean the
+// ContextOptions are the options of [NewContext]. Nil and the zero value mean the
 // defaults.
 type ContextOptions struct {
 	// Config is a serialized ConfigProto message.
 	Config []byte
-	// Async lets operations return before they are done.
+	// Async allows operations to return before they are done.
 	Async bool
 }
 
-// c checks the options and returns them as a C object, which the caller frees.
+// c checks the options and converts them to a C object, which the caller frees.
 func (o *ContextOptions) c() (*C.TFE_ContextOptions, error) {
 	opts := C.TFE_NewContextOptions()
 	if o == nil {

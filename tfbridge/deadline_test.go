@@ -9,8 +9,8 @@ import (
 	"millrace"
 )
 
-// endlessLowered adds a while loop that counts for ever, which TensorFlow turns into
-// operations of the graph around it. The functions are those of endless.
+// endlessLowered adds a while loop that counts forever, which TensorFlow turns into
+// operations of the graph around it. It has the same functions as endless.
 func endlessLowered(b *build) Output {
 	return b.out("While", "lowered", map[string]any{
 		"T": []DataType{Int64}, "cond": FuncName("more"), "body": FuncName("count"), "_lower_using_switch_merge": true,
@@ -43,8 +43,8 @@ func runMany(t *testing.T, c *Callable, n int, context func() (context.Context, 
 	}
 }
 
-// More endless loops than TensorFlow has threads end at the deadline of their
-// context, which is all that a guard's dequeue without a thread leaves.
+// More endless loops than TensorFlow has threads end at the deadline of their context,
+// because a guard's dequeue cannot get a thread.
 func TestDeadlineEndsLoops(t *testing.T) {
 	b := newBuild(t)
 	for name, loop := range map[string]Output{"function": endless(b), "lowered": endlessLowered(b)} {
@@ -62,8 +62,8 @@ func TestDeadlineEndsLoops(t *testing.T) {
 	}
 }
 
-// With a pool for loops, endless loops end when they are canceled, though they
-// have no deadline and there are more of them than processors.
+// With a pool for loops, endless loops end when they are canceled, although they have
+// no deadline and outnumber the processors.
 func TestLoopPool(t *testing.T) {
 	b := newBuild(t)
 	for name, loop := range map[string]Output{"function": endless(b), "lowered": endlessLowered(b)} {
@@ -105,7 +105,7 @@ func TestDeadlineSeenFirst(t *testing.T) {
 	}
 }
 
-// early is a context that knows its deadline and does not end then.
+// early is a context that has a deadline but does not end at it.
 type early struct {
 	context.Context
 	deadline time.Time
@@ -113,7 +113,7 @@ type early struct {
 
 func (c early) Deadline() (time.Time, bool) { return c.deadline, true }
 
-// Only runs that may never end by themselves have guards without being asked.
+// Without RunOptions.Interrupt, only runs that may never end by themselves get guards.
 func TestHazards(t *testing.T) {
 	b := newBuild(t)
 	_, get := emptyQueue(b)
@@ -129,7 +129,7 @@ func TestHazards(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, got, tt.want)
 		}
 	}
-	endless(b) // in the library it may be of any run
+	endless(b) // a function of the library may belong to any run
 	if got := hazardsOf(b.out("Neg", "later", nil, plain)); got != (hazards{}) {
 		t.Errorf("functions without loops: got %+v", got)
 	}
@@ -138,7 +138,7 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// A run that goes on after its context is done is listed until it ends.
+// A run that continues after its context is done is listed until it ends.
 func TestAbandoned(t *testing.T) {
 	b := newBuild(t)
 	calls := make(chan *Call, 1)
@@ -171,7 +171,7 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// expiring is a context whose deadline passes when somebody says so.
+// expiring is a context whose deadline passes when the test calls expire.
 type expiring struct {
 	context.Context
 	done chan struct{}
@@ -188,8 +188,8 @@ func (e *expiring) Err() error {
 	}
 }
 
-// TensorFlow and the context notice a deadline at the same time: whoever is first, the
-// error is the error of the context.
+// TensorFlow and the context notice a deadline at the same time: whichever is first,
+// the error is the context's.
 func TestDeadlineNoticedTwice(t *testing.T) {
 	b := newBuild(t)
 	c, err := b.session().PrepareRun(nil, []Output{b.constant("x", int64(0))}, nil, nil)
@@ -202,7 +202,7 @@ func TestDeadlineNoticedTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.options = []byte{} // TensorFlow has the deadline
+		r.options = []byte{} // marks the deadline as passed to TensorFlow
 		_, err = runAsync(ctx, r, func(r *run) ([]*Tensor, error) {
 			defer r.end()
 			close(ctx.done)

@@ -1,11 +1,11 @@
-// The threads of TensorFlow's pools take denormal numbers for zero: float32
+// The threads of TensorFlow's pools treat denormal numbers as zero: float32
 // below 1.2e-38 and float64 below 2.2e-308. The mode belongs to a thread of the
-// system, and a thread that it starts inherits it. Go runs in such a thread when
-// TensorFlow calls it, and starts threads of its own from wherever it is. They
-// would keep the mode for as long as they live, and any goroutine of the
-// program that one of them runs would compute with it.
+// system, and a thread that it starts inherits it. Go runs in such a thread
+// when TensorFlow calls it, and starts new threads from any thread. They would
+// keep the mode for their whole life, and it would affect every goroutine that
+// one of them runs.
 //
-// So each call into Go takes the mode away for as long as it lasts.
+// So each call into Go clears the mode while it runs.
 
 #ifndef MILLRACE_TFBRIDGE_DENORMALS_H_
 #define MILLRACE_TFBRIDGE_DENORMALS_H_
@@ -31,8 +31,8 @@ static inline uint64_t mr_float_mode(void) { return 0; }
 static inline void mr_set_float_mode(uint64_t mode) { (void)mode; }
 #endif
 
-// mr_keep_denormals has this thread compute with denormal numbers, and returns
-// its mode before, for mr_set_float_mode.
+// mr_keep_denormals makes this thread compute with denormal numbers, and
+// returns its previous mode, for mr_set_float_mode.
 static inline uint64_t mr_keep_denormals(void) {
   uint64_t mode = mr_float_mode();
   if (mode & MR_FLUSH) mr_set_float_mode(mode & ~(uint64_t)MR_FLUSH);

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Go computes with denormal numbers in a call from TensorFlow, whose threads do not, and
-// in the threads that Go starts from there.
+// Go computes with denormal numbers in calls from TensorFlow's threads, which flush
+// them to zero, and in threads that Go starts from there.
 func TestCallsKeepDenormals(t *testing.T) {
 	const threads = 32
 	smallest := float32(1e-44)
@@ -30,7 +30,7 @@ func TestCallsKeepDenormals(t *testing.T) {
 		for range threads {
 			started.Add(1)
 			done.Go(func() {
-				runtime.LockOSThread() // and end with it
+				runtime.LockOSThread() // the thread ends with the goroutine
 				started.Done()
 				<-release
 				check("in a thread that was started")

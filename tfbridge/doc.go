@@ -1,26 +1,25 @@
 //go:build cgo
 
-// Package tfbridge is a safe Go binding of TensorFlow's C API, and the only
-// package here that uses cgo. Names and signatures are those of TensorFlow's
-// own Go binding where the two overlap.
+// Package tfbridge is a safe Go binding of TensorFlow's C API, and the only package
+// here that uses cgo. Names and signatures equal those of TensorFlow's own Go binding
+// where the two overlap.
 //
 // # The runtime
 //
-// libtensorflow is opened at run time, so building needs no TensorFlow. [Open]
-// opens it; otherwise the first call that needs it does. The error of a missing
-// library says where it was looked for and which command installs it.
+// libtensorflow is opened at run time, so building needs no TensorFlow. [Open] opens
+// it; otherwise the first call that needs it does. The error of a missing library lists
+// the directories that were searched, and the command that installs it.
 //
 // # Who owns what
 //
-// A [Tensor], [Graph], [Function], [Session], [SavedModel], [Context],
-// [TensorHandle] or [PartialRun] owns C memory, which the garbage collector does
-// not see: call Close. The collector frees a value that is unreachable and was
-// not closed, at some later time; [Leaked] counts those. This package starts a
-// collection when the memory of tensors exceeds 256 MiB and has doubled since the
-// last one; [LiveBytes] tells how much there is. [Live] counts open
-// objects, [LiveKinds] counts them by kind, and [ProfileHandles] records where
-// they were made. An [Operation] or [Output] borrows from its graph and keeps it
-// alive.
+// A [Tensor], [Graph], [Function], [Session], [SavedModel], [Context], [TensorHandle]
+// or [PartialRun] owns C memory, which the garbage collector does not see: call Close.
+// The collector frees a value that is unreachable and was not closed, at some later
+// time; [Leaked] counts those. This package starts a collection when the memory of
+// tensors exceeds 256 MiB and has doubled since the last one; [LiveBytes] returns the
+// amount. [Live] counts open objects, [LiveKinds] counts them by kind, and
+// [ProfileHandles] records where they were made. An [Operation] or [Output] borrows
+// from its graph and keeps it alive.
 //
 // Close may be called twice, and on nil. After Close, methods that return an
 // error return one of class millrace.ErrClosed; other methods return "", 0 or
@@ -33,15 +32,15 @@
 //
 // # Running, and cancelling a run
 //
-// [Session.Run] makes one run. [Session.Prepare] returns a [Callable] for many
-// runs of the same feeds and fetches, and [Session.PrepareRun] one with
-// [RunOptions]. When the context of a run is done, the caller gets an error of
-// class millrace.ErrCanceled at once. The run goes on in the background, unless it
-// was prepared with RunOptions.Interrupt; then TensorFlow stops it. Closing a
-// session cancels its runs, and the contexts of the Go functions that they call.
-// TensorFlow has operations that ignore this: [Session.Close] says what then.
+// [Session.Run] makes one run. [Session.Prepare] returns a [Callable] for many runs of
+// the same feeds and fetches, and [Session.PrepareRun] one with [RunOptions]. When the
+// context of a run is done, the caller gets an error of class millrace.ErrCanceled at
+// once. The run continues in the background, unless it was prepared with
+// RunOptions.Interrupt; then TensorFlow stops it. Closing a session cancels its runs,
+// and the contexts of the Go functions that they call. Some operations of TensorFlow
+// ignore this: see [Session.Close].
 //
-// Of eager execution this package has tensors on devices: [Context] and
+// The package supports one part of eager execution, tensors on devices: [Context] and
 // [TensorHandle].
 //
 // # What may run concurrently

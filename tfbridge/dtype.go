@@ -51,10 +51,10 @@ const (
 	Float4e2m1fn      = dtype.Float4e2m1fn
 )
 
-// aliases are the other names of data types that Python's tf.as_dtype takes.
+// aliases are the alternative names of data types that Python's tf.as_dtype accepts.
 var aliases = map[string]DataType{"half": Half, "float": Float, "double": Double}
 
-// ParseDataType returns the data type of a name that Python's tf.as_dtype takes:
+// ParseDataType returns the data type of a name that Python's tf.as_dtype accepts:
 // "float32", "string", "half".
 func ParseDataType(name string) (DataType, bool) {
 	if d, ok := aliases[name]; ok {
@@ -76,8 +76,8 @@ func NewFloat16(f float32) Float16 { return dtype.NewFloat16(f) }
 // NewBFloat16 returns the bfloat16 nearest to f, see [dtype.NewBFloat16].
 func NewBFloat16(f float32) BFloat16 { return dtype.NewBFloat16(f) }
 
-// goTypes holds the Go type of an element of each data type. It lacks the types
-// whose contents Go cannot read.
+// goTypes holds the Go type of an element of each data type. Types whose contents Go
+// cannot read are absent.
 var goTypes = [...]reflect.Type{
 	Float:             reflect.TypeFor[float32](),
 	Double:            reflect.TypeFor[float64](),
@@ -180,12 +180,12 @@ func viewableAs(d DataType, t reflect.Type) bool {
 	return ok && goType(from).Kind() == own.Kind()
 }
 
-// errElementType says that no data type has elements of a Go type.
+// errElementType is the error about a Go type that cannot be an element of a tensor.
 func errElementType(t reflect.Type) error {
 	return millrace.Errorf(millrace.ErrSchema, "no data type for elements of type %v", t)
 }
 
-// errNoBytes says that tensors of a data type are not plain memory.
+// errNoBytes is the error about a data type whose tensors are not plain memory.
 func errNoBytes(d DataType) error {
 	return millrace.Errorf(millrace.ErrSchema, "a tensor of type %v has no plain bytes", d)
 }

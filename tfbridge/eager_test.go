@@ -92,7 +92,7 @@ func TestCopyToDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Close() // the copy keeps what it needs
+		c.Close() // the copy stays valid
 		th.Close()
 		x, err := dup.ToTensor()
 		if err != nil {
@@ -143,7 +143,7 @@ func TestCopyToDeviceRefuses(t *testing.T) {
 	}
 }
 
-// Handles are read by many goroutines while they are closed.
+// Many goroutines read handles while they are closed.
 func TestTensorHandleHammer(t *testing.T) {
 	testruntime.Need(t)
 	for range 50 {

@@ -86,7 +86,7 @@ func ExampleSession_NewPartialRun() {
 		return out[0].Value()
 	}
 	first := step(a, 3, square)
-	// What is fed now may depend on what came back; the square is not computed again.
+	// A feed may depend on earlier results; the square is not computed again.
 	fmt.Println(first, step(b, first.(float32)+1, sum))
 	// Output: 9 19
 }

@@ -106,7 +106,7 @@ func ExampleLoadSavedModel() {
 	// Output: [[6.5 15.5]]
 }
 
-// A slice that TensorFlow uses where it is.
+// TensorFlow uses the slice in place.
 func ExampleNewPinnedTensor() {
 	data, err := tfbridge.AlignedSlice[float32](4)
 	if err != nil {
@@ -119,14 +119,14 @@ func ExampleNewPinnedTensor() {
 		fmt.Println(err)
 		return
 	}
-	data[3] = 1 // no copy was made, so this shows; never write while a run reads
+	data[3] = 1 // no copy was made, so the tensor changes; never write while a run reads
 	fmt.Println(t.Value())
 	t.Close()
-	<-released // from here on the slice is free for other values
+	<-released // the slice may now be reused
 	// Output: [[0 0] [0 1]]
 }
 
-// What TensorFlow did when, to be looked at in a viewer of Chrome traces.
+// A trace of what TensorFlow did, for a viewer of Chrome traces.
 func ExampleCallable_RunTraced() {
 	g := tfbridge.NewGraph()
 	defer g.Close()
@@ -170,7 +170,7 @@ func ExampleCallable_RunTraced() {
 	// Output: y = Square(_arg_x_0_0)
 }
 
-// A run that waits for nobody ends with its context, in TensorFlow too.
+// A run that would wait forever ends with its context, in TensorFlow too.
 func ExampleSession_PrepareRun() {
 	g := tfbridge.NewGraph()
 	defer g.Close()

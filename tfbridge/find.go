@@ -16,19 +16,19 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// RuntimeEnv names the environment variable that says where the runtime is.
+// RuntimeEnv names the environment variable with the path of the runtime.
 const RuntimeEnv = "MILLRACE_RUNTIME"
 
-// PrelinkedEnv names the environment variable that, set to false, makes Open
-// open TensorFlow's libraries as they were installed, and not the prelinked
-// copies of them, which open faster.
+// PrelinkedEnv names the environment variable that, set to false, makes Open open
+// TensorFlow's libraries as they were installed, instead of their prelinked copies,
+// which open faster.
 const PrelinkedEnv = "MILLRACE_PRELINKED"
 
 // getenv looks up a variable of the environment, which C sees as well.
 func getenv(name string) string { return os.Getenv(name) }
 
-// mainFiles are the names of the main library, in TensorFlow's Python package
-// and in its C package.
+// mainFiles are the file names of the main library in TensorFlow's Python package and
+// in its C package.
 var mainFiles = []string{runtimedir.LibraryCC, "libtensorflow.so.2"}
 
 // library holds the paths of a runtime's files.
@@ -85,9 +85,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// verify checks that the files are complete and for this machine. It reports
-// whether they are the files that "millrace runtime install" installed, which
-// belong together.
+// verify checks that the files are complete and match this machine. It reports whether
+// "millrace runtime install" installed them, so that they belong together.
 func (l *library) verify() (known bool, err error) {
 	in, err := runtimedir.Read(l.dir)
 	if err == nil {
@@ -107,8 +106,8 @@ func (l *library) verify() (known bool, err error) {
 	return false, nil
 }
 
-// choose checks the libraries of an installed runtime: the prelinked ones, and if
-// there are none that can be trusted, the original ones.
+// choose checks the libraries of an installed runtime: the prelinked ones or, if they
+// are missing or cannot be trusted, the original ones.
 func (l *library) choose(in *runtimedir.Installed) error {
 	prelinked, err := wantsPrelinked()
 	if err != nil {

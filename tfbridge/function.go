@@ -19,7 +19,7 @@ type Function struct {
 // FunctionOptions are the options of NewFunction. Nil and the zero value mean the
 // defaults.
 type FunctionOptions struct {
-	// OutputNames name the outputs; empty leaves the names to TensorFlow.
+	// OutputNames name the outputs; if empty, TensorFlow chooses the names.
 	OutputNames []string
 	// ControlOutputs are operations that run whenever the function does,
 	// even if no output needs them.
@@ -63,7 +63,7 @@ func NewFunction(body *Graph, name string, inputs, outputs []Output, o *Function
 	return adoptFunction(f), nil
 }
 
-// functionArgs holds the arguments of NewFunction in the form that C takes.
+// functionArgs holds the arguments of NewFunction in C's form.
 type functionArgs struct {
 	cstrings
 	in, out     []C.TF_Output

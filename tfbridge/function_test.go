@@ -11,8 +11,7 @@ import (
 	"millrace"
 )
 
-// squareSum makes a function (x, y) -> x*x + y, which calls another one that
-// it was given.
+// squareSum makes a function (x, y) -> x*x + y, which calls a given function.
 func squareSum(t *testing.T) (outer, inner *Function) {
 	t.Helper()
 	inner = identityFunction(t, "inner")
@@ -34,7 +33,7 @@ func squareSum(t *testing.T) (outer, inner *Function) {
 func TestFunctionRuns(t *testing.T) {
 	outer, inner := squareSum(t)
 	b := newBuild(t)
-	for _, f := range []*Function{outer, inner, outer} { // once more does nothing
+	for _, f := range []*Function{outer, inner, outer} { // adding it again does nothing
 		if err := b.g.AddFunction(f); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +59,7 @@ func TestFunctionRuns(t *testing.T) {
 	}
 }
 
-// AddGradients takes the derivative that a function was given.
+// AddGradients uses the derivative that a function was given.
 func TestFunctionWithGradient(t *testing.T) {
 	f := identityFunction(t, "f")
 	body := newBuild(t)

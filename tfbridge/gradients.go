@@ -10,10 +10,10 @@ import (
 	"millrace"
 )
 
-// AddGradients adds operations that compute the partial derivatives of the sum
-// of all y with respect to each x, and returns their outputs, one for each x.
-// With dx, the derivatives of some loss with respect to each y are given, and
-// those with respect to each x are returned (the chain rule).
+// AddGradients adds operations that compute the partial derivatives of the sum of all y
+// with respect to each x, and returns their outputs, one for each x. If dx holds the
+// derivatives of a loss with respect to each y, the results are the derivatives of that
+// loss with respect to each x (the chain rule).
 //
 // The names of the new operations begin with prefix and a "/"; an empty prefix
 // means "gradients", with a number if the graph already has that name. It is an
@@ -86,8 +86,8 @@ func distinct(list []C.TF_Output) (unique []C.TF_Output, where []int) {
 	return unique, where
 }
 
-// first returns a pointer to the elements, nil if there are none. TensorFlow
-// takes a pointer that is not nil for a list as long as y.
+// first returns a pointer to the elements, nil if there are none. TensorFlow assumes
+// that a non-nil pointer is a list as long as y.
 func first(list []C.TF_Output) *C.TF_Output {
 	if len(list) == 0 {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// fed returns what x is in a run.
+// fed returns the values of x for a run.
 func fed(b *build, x Output, value any) map[Output]*Tensor {
 	return map[Output]*Tensor{x: b.tensor(value)}
 }

@@ -18,15 +18,15 @@ import (
 type Graph struct {
 	h     *handle[*C.TF_Graph]
 	edges sync.RWMutex // write-locked to add edges: C does not lock when it reads some of them
-	err   error        // why there is no graph
-	attrs sync.Map     // of operation types: see attrTypes
+	err   error        // why the graph could not be made
+	attrs sync.Map     // attributes of operation types: see attrTypes
 
-	guards    atomic.Int64 // how many names guards have taken
+	guards    atomic.Int64 // number of names that guards have taken
 	callbacks callbackList
 }
 
-// NewGraph returns an empty graph. If libtensorflow cannot be opened, the
-// first call on the graph that returns an error says so.
+// NewGraph returns an empty graph. If libtensorflow cannot be opened, the first call on
+// the graph that can return an error reports that.
 //
 // It wraps TF_NewGraph.
 func NewGraph() *Graph {
@@ -53,8 +53,8 @@ func (g *Graph) check() error {
 	return nil
 }
 
-// hold takes a reference, which the caller gives back with release: Close may
-// be called meanwhile.
+// hold takes a reference, so that Close may be called meanwhile. The caller gives it
+// back with release.
 func (g *Graph) hold() error {
 	if err := g.check(); err != nil {
 		return err

@@ -70,8 +70,7 @@ func TestGraphInspection(t *testing.T) {
 	}
 }
 
-// Everything in this table would crash, or do something else than asked, if it
-// reached C.
+// Every call in this table would crash, or do the wrong thing, if it reached C.
 func TestGraphRefuses(t *testing.T) {
 	b := newBuild(t)
 	other := newBuild(t)
@@ -334,7 +333,7 @@ func TestAttrLists(t *testing.T) {
 	}
 }
 
-// function adds a function to the graph that gives back its float argument.
+// function adds a function to the graph that returns its float argument.
 func (b *build) function(name string) *Function {
 	b.t.Helper()
 	f := identityFunction(b.t, name)

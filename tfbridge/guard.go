@@ -12,23 +12,23 @@ import (
 
 // # Cancelling one run
 //
-// The question. A caller runs a graph with a context. When the context is
-// done, the run must stop inside TensorFlow: a run that waits at a queue would
-// otherwise hold a thread for ever. The session and its other runs must go on.
+// The question. A caller runs a graph with a context. When the context is done, the run
+// must stop inside TensorFlow: a run that waits at a queue would otherwise hold a
+// thread forever. The session and its other runs must continue.
 //
 // What does not work:
 //
-//   - TF_CloseSession cancels every run of the session, which is of no use
+//   - TF_CloseSession cancels every run of the session, which is unusable
 //     afterwards. The C API has no call that cancels a single run.
 //   - RunOptions.timeout_in_ms cancels a single run, but it must be known
 //     before the run begins. A context may be cancelled at any time.
 //   - Returning to the caller and leaving the run alone frees nothing: the
 //     run keeps its thread, and Close waits for it.
 //
-// What works: when one operation of a run fails, TensorFlow cancels all the
-// others of that run, and of no other. So a run that must be interruptible
-// gets an operation that fails on demand. We call it a guard. It takes a number
-// from an accumulator of its own, and fails if that is not 0:
+// What works: when one operation of a run fails, TensorFlow cancels all the others of
+// that run, and of no other. So a run that must be interruptible gets an operation that
+// fails on demand. We call it a guard. It takes a number from its own accumulator, and
+// fails if that is not 0:
 //
 //	 run                          interrupting goroutine
 //	 ---                          ----------------------
@@ -52,73 +52,73 @@ import (
 //  3. Or the context is done: the caller runs "abort", which applies 1.
 //     Assert fails, and TensorFlow cancels the rest of the run.
 //  4. A run that failed may leave numbers in the accumulator. They are taken
-//     before the guard is used again. To apply one never waits.
+//     before the guard is used again. Applying a number never waits.
 //
-// Why it is no queue: a run whose enqueue and dequeue stand at one queue can hang for
-// ever. An error cancels the dequeue, the thread that cancels it continues with the
+// Why not a queue: a run that enqueues to and dequeues from the same queue can hang
+// forever. An error cancels the dequeue, the thread that cancels it continues with the
 // enqueue, and then waits for the end of the cancellation, that is for itself
-// (QueueBase::FlushUnlocked and CancellationManager::DeregisterCallback). With queues one
-// of 15 runs of serving/rest.TestServerSurvivesHostileTensors hung on a busy machine. An
-// accumulator registers only what takes from it, so there is nothing to continue with.
+// (QueueBase::FlushUnlocked and CancellationManager::DeregisterCallback). With queues
+// one of 15 runs of serving/rest.TestServerSurvivesHostileTensors hung on a busy
+// machine. An accumulator only registers operations that take from it, so its thread
+// has nothing to continue with.
 //
-// The guard's "take" must begin, or nothing ever takes the 1: a loop keeps
-// its thread until the run is cancelled. In the calling thread TensorFlow may begin
-// either first. So a run that may loop computes in TensorFlow's pool, also if it
-// asked for the calling thread, and a machine with one processor gets a pool of two
-// threads (session_options.go). As many loops at once as the pool has threads still
-// keep the guards of all of them from beginning. Two things help:
+// The guard's "take" must begin, or the 1 is never taken: a loop keeps its thread until
+// the run is cancelled. In the calling thread TensorFlow may begin either first. So a
+// run that may loop computes in TensorFlow's pool, even if it requested the calling
+// thread, and a machine with one processor gets a pool of two threads
+// (session_options.go). If as many loops run as the pool has threads, none of their
+// guards can begin. Two things help:
 //
 //   - SessionOptions.LoopPool gives such runs a pool with more threads than there
 //     are runs at a time. Models that may loop have it.
 //   - The deadline of the run's context goes into RunOptions.timeout_in_ms (run.go).
-//     The thread that waits there is the caller's, and needs none of the pool. In the
-//     calling thread, which computes, nobody waits, and the timeout stops nothing.
+//     The caller's thread waits there, and needs no thread of the pool. In the
+//     calling thread, which computes, no thread waits, and the timeout has no effect.
 //
 // Without either, a loop ends when Close ends it.
 //
 // "abort" and the removal run in the calling thread and acquire no slot of the
 // limiter: all slots may be taken by runs that wait to be interrupted.
 //
-// The caller waits for the end of the run that it interrupted (run.go): a "take"
-// that still waits takes the next number, and nobody would see it.
+// The caller waits for the end of the run that it interrupted (run.go): a "take" that
+// still waits would take the next number, which would be lost.
 //
-// What it cannot do: a kernel that computes is not stopped, only waited for, and
-// Unstage ignores every cancellation (session_close.go says what Close does). A
-// run that reads an iterator must not be interrupted at all, because that
-// spoils the iterator for good (guard_auto.go decides when nobody says so).
-// TensorFlow's queues confuse two runs of a thread whose stack addresses are
-// the same; capi_run.c keeps them apart.
+// Limits: a kernel that computes is not stopped, only waited for, and Unstage ignores
+// every cancellation (session_close.go says what Close does). A run that reads an
+// iterator must not be interrupted at all, because that spoils the iterator for good
+// (guard_auto.go decides this by default). TensorFlow's queues confuse two runs of a
+// thread whose stack addresses are the same; capi_run.c keeps them apart.
 //
-// Nor does it leave every error as it is. An operation that fails in a function that
-// TensorFlow calls, such as a branch of an If that is not lowered, cancels the run before
-// its error reaches the caller of the function. Now and then the guard's "take", which is
-// cancelled with the rest, is the first to end: then the run fails with its code,
-// Cancelled, and TensorFlow keeps no other error (1 of 20 runs of such an If on a busy
-// machine). A run without a guard always has the first error.
+// A guard may also replace an error. An operation that fails in a function that
+// TensorFlow calls, such as a branch of an If that is not lowered, cancels the run
+// before its error reaches the caller of the function. Occasionally the guard's "take",
+// which is cancelled with the rest, is the first to end: then the run fails with its
+// code, Cancelled, and TensorFlow keeps no other error (1 of 20 runs of such an If on a
+// busy machine). A run without a guard always has the first error.
 //
-// An asynchronous operation of our own, in the native library, could end without an error
-// when it is cancelled, and would hold no thread. It would not help with the loops above:
-// it must begin before they do, too, and so they would need control edges from it, which
-// the C API cannot add to operations that are in the graph already.
+// A custom asynchronous operation in the native library could end without an error when
+// it is cancelled, and would hold no thread. It would not help with the loops above: it
+// must begin before they do, so they would need control edges from it, and the C API
+// cannot add these to existing operations.
 
 // guard is an operation that makes a run fail on demand. One run uses it at a
 // time.
 type guard struct {
 	accumulator Output
 	goOn        Output     // the constant 0
-	latest      Output     // a step that is never too old for the accumulator
+	latest      Output     // a step that the accumulator never considers late
 	always      Output     // the constant true
-	assert      *Operation // takes the mean of what was applied and fails if it is more than 0
+	assert      *Operation // takes the mean of the applied numbers and fails if it is more than 0
 	abort       *Callable  // applies 1
-	size        *Callable  // counts what was applied
-	drain       *Callable  // takes it
+	size        *Callable  // counts the applied numbers
+	drain       *Callable  // takes the applied numbers
 }
 
 // guardPool holds the guards of a session.
 type guardPool struct {
 	mu   sync.Mutex
 	free []*guard
-	sets map[string]*guards // by the operations that the runs compute
+	sets map[string]*guards // keyed by the operations that the runs compute
 }
 
 // takeGuard returns a guard that no other run uses.
@@ -153,7 +153,7 @@ func (c *Callable) runUnlimited(values []*Tensor) (out []*Tensor, err error) {
 	return out, r.execute(out, nil)
 }
 
-// empty takes what a failed run left in the accumulator.
+// empty removes the numbers that a failed run left in the accumulator.
 func (g *guard) empty() error {
 	out, err := g.size.runUnlimited(nil)
 	if err != nil {
@@ -185,8 +185,8 @@ type guards struct {
 	hazards hazards // see findHazards
 }
 
-// newGuards returns the guards for runs of fetches and targets. The same
-// operations give the same guards.
+// newGuards returns the guards for runs of fetches and targets. For the same operations
+// it returns the same guards.
 func (s *Session) newGuards(fetches []Output, targets []*Operation) *guards {
 	fetches, targets = slices.Clone(fetches), slices.Clone(targets)
 	slices.SortFunc(fetches, compareOutputs)
@@ -195,7 +195,7 @@ func (s *Session) newGuards(fetches []Output, targets []*Operation) *guards {
 	var key []byte
 	for _, o := range fetches {
 		key = binary.NativeEndian.AppendUint64(key, uint64(o.Op.address()))
-		key = binary.NativeEndian.AppendUint64(key, uint64(o.Index)+1) // 0 ends the fetches
+		key = binary.NativeEndian.AppendUint64(key, uint64(o.Index)+1) // 0 marks the end of the fetches
 	}
 	key = binary.NativeEndian.AppendUint64(key, 0)
 	for _, op := range targets {
@@ -217,7 +217,7 @@ func (s *Session) newGuards(fetches []Output, targets []*Operation) *guards {
 // guarded is a Callable with a guard among its targets, for one run.
 type guarded struct {
 	g    *guard
-	all  *guards // of the runs like this one
+	all  *guards // guards of runs with the same operations
 	call Callable
 }
 
@@ -275,14 +275,14 @@ func (gs *guards) doneOp(g *guard) (*Operation, error) {
 	return op, err
 }
 
-// ends returns the operations after which the run has computed everything. A
-// control edge from a fetch's operation would not do: if that calls a function, which
-// TensorFlow inlines, the edge waits only for the operations of the function that have
-// side effects. So an Assert that always passes takes the fetches as its data.
+// ends returns the operations after which the run has computed everything. A control
+// edge from a fetch's operation is not enough: if it calls a function, which TensorFlow
+// inlines, the edge waits only for the operations of the function that have side
+// effects. So an Assert that always passes takes the fetches as its data.
 //
-// Runs that may read a dataset have control edges all the same. A record that fails
-// cancels the run before its error reaches the caller of the function, and a guard that
-// still waits would replace the error. Their deadline ends such runs if they loop.
+// Runs that may read a dataset still use control edges. A record that fails cancels the
+// run before its error reaches the caller of the function, and a guard that still waits
+// would replace the error. Their deadline ends such runs if they loop.
 func (gs *guards) ends(g *guard) ([]*Operation, error) {
 	if gs.findHazards().datasets {
 		ends := slices.Clone(gs.targets)
@@ -313,7 +313,7 @@ func (g *guarded) interrupt() {
 	}
 }
 
-// describe says where the run may be waiting; see guards.describe.
+// describe reports where the run may be waiting; see guards.describe.
 func (g *guarded) describe() string {
 	if g == nil {
 		return ""
@@ -329,7 +329,7 @@ func (g *guarded) release(mayHaveNumbers bool) {
 		return
 	}
 	if mayHaveNumbers && g.g.empty() != nil {
-		return // the session is closed, or the guard is broken: forget it
+		return // the session is closed, or the guard is broken: drop it
 	}
 	g.call.s.returnGuard(g.g)
 }

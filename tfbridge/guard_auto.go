@@ -15,16 +15,16 @@ import (
 	"millrace/internal/base/wire"
 )
 
-// waitingTypes are parts of the names of operation types that may wait for
-// another run, or run for ever.
+// waitingTypes are parts of the names of operation types that may wait for another run,
+// or run forever.
 var waitingTypes = []string{"Queue", "Barrier", "Stage", "Stack", "Reader", "Accumulator", "While", "LoopCond", "PartitionedCall", "If", "Case", "For"}
 
 // iteratorTypes is a part of the names of operation types that read an
 // iterator. Interrupting such a run spoils the iterator for good.
 const iteratorTypes = "Iterator"
 
-// loopTypes are the operation types that repeat something as often as the data
-// say, and loopParts are parts of the names of others.
+// loopTypes are the operation types whose number of iterations depends on the data.
+// loopParts are parts of the names of further such types.
 var (
 	loopTypes = []string{"While", "StatelessWhile", "For", "LoopCond"}
 	loopParts = []string{"Dataset", "Iterator"}
@@ -34,10 +34,10 @@ var (
 // run, or for a Go function.
 var blockingParts = []string{"Queue", "Barrier", "Stage", "Accumulator", "Reader", "MillraceGo"}
 
-// hazards say what may keep a run from ending.
+// hazards describe why a run may not end.
 type hazards struct {
-	loops bool // it may compute for ever
-	waits bool // it may wait for ever
+	loops bool // it may compute forever
+	waits bool // it may wait forever
 
 	datasets bool // it may read a dataset
 }
@@ -49,8 +49,8 @@ func (h *hazards) add(typ string) {
 	h.waits = h.waits || containsAny(typ, blockingParts)
 }
 
-// findHazards returns what may keep the runs from ending. A graph's functions
-// count for all of its runs.
+// findHazards returns the hazards of the runs. A graph's functions count for all of its
+// runs.
 func (gs *guards) findHazards() hazards {
 	gs.find.Do(func() {
 		for op := range gs.operations() {
@@ -98,16 +98,14 @@ const (
 	nodeOp       = 2
 )
 
-// wanted reports whether to guard a run whose caller left RunOptions.Interrupt
-// unset. It does if the run may never end by itself and certainly reads no
-// iterator.
+// wanted reports whether to guard a run whose caller left RunOptions.Interrupt unset.
+// It returns true if the run may never end by itself and certainly reads no iterator.
 func (gs *guards) wanted() bool {
 	gs.decide.Do(func() { gs.automatic = gs.mayWait() && !gs.s.g.functionsMayContain(iteratorTypes) })
 	return gs.automatic
 }
 
-// mayWait reports whether an operation that a run may compute can wait, and
-// none reads an iterator.
+// mayWait reports whether some operation of a run may wait, and none reads an iterator.
 func (gs *guards) mayWait() bool {
 	waits := false
 	for op := range gs.operations() {
@@ -155,15 +153,15 @@ func containsAny(typ string, parts []string) bool {
 // for another. Readers wait at their queue.
 var meetingTypes = []string{"Queue", "Barrier", "Stage", "Accumulator"}
 
-// describe says where the runs may be waiting, for the message of one whose context
-// is done: the queues, barriers and accumulators that they use, by the names of
-// their operations. It is "" if there are none.
+// describe lists the places where the runs may be waiting, for the error of a run whose
+// context is done: the names of the queues, barriers and accumulators that they use. It
+// returns "" if there are none.
 func (gs *guards) describe() string {
 	const most = 4
 	var names []string
 	for op := range gs.operations() {
 		typ := op.Type()
-		maker := op.NumInputs() == 0 // of a handle
+		maker := op.NumInputs() == 0 // it makes a handle
 		if containsAny(typ, meetingTypes) && (maker || strings.Contains(typ, "Stage") || strings.Contains(typ, "Unstage")) {
 			names = append(names, fmt.Sprintf("%q (%s)", op.Name(), typ))
 		}
@@ -179,8 +177,7 @@ func (gs *guards) describe() string {
 }
 
 // functionsMayContain reports whether a function of the graph may have an operation
-// of whose type's name one of the parts is a part. A function that cannot be read
-// may.
+// whose type contains one of the parts. A function that cannot be read counts as such.
 func (g *Graph) functionsMayContain(parts ...string) bool {
 	all, err := g.Functions()
 	if err != nil {

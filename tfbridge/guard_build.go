@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// guardPrefix begins the names of the operations of guards.
+// guardPrefix is the prefix of the names of guards' operations.
 const guardPrefix = "millrace_guard"
 
 // guardBuilder adds a guard's operations to a graph. The first failure sticks.

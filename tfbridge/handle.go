@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// kind says what a handle owns. LiveKinds counts by it.
+// kind is the kind of object that a handle owns, for LiveKinds.
 type kind int
 
 const (
@@ -19,7 +19,7 @@ const (
 	kindPartialRun
 	kindContext
 	kindTensorHandle
-	kindCallback // no C object, but C knows it
+	kindCallback // not a C object, but registered with C
 	kinds
 )
 
@@ -40,8 +40,8 @@ func Live() int64 {
 	return n
 }
 
-// LiveKinds reports how many C objects of each kind are open, such as "tensor".
-// Kinds with none are left out.
+// LiveKinds reports how many C objects of each kind are open, such as "tensor". Kinds
+// without open objects are omitted.
 func LiveKinds() map[string]int64 {
 	m := map[string]int64{}
 	for k := range live {
@@ -52,8 +52,8 @@ func LiveKinds() map[string]int64 {
 	return m
 }
 
-// Leaked reports how many C objects the garbage collector has freed because
-// nobody closed them. Each one is a bug in the program.
+// Leaked reports how many C objects the garbage collector has freed because they were
+// never closed. Each one is a bug in the program.
 func Leaked() int64 { return leaked.Load() }
 
 // # Who frees a C object, and when
@@ -62,10 +62,9 @@ func Leaked() int64 { return leaked.Load() }
 // calls Close, the garbage collector finds the Go value unreachable, and a call
 // into C still uses the object in another goroutine.
 //
-// A handle counts references. The owner has one from the start, and every call
-// that may overlap with Close takes one with hold and gives it back with
-// release. Close gives the owner's reference back, once. Whoever gives back the
-// last reference frees the object:
+// A handle counts references. The owner has one from the start, and every call that may
+// overlap with Close takes one with hold and gives it back with release. Close gives
+// the owner's reference back, once. Giving back the last reference frees the object:
 //
 //	refs  1            2             1                0
 //	      own    hold (a call)   Close            release: free
@@ -75,11 +74,11 @@ func Leaked() int64 { return leaked.Load() }
 // the only Go value, uses ptr instead, and runtime.KeepAlive until the C call
 // has returned. Without it the collector could free the object during the call.
 //
-// The collector is a net for objects that nobody closed. runtime.AddCleanup
-// calls reap when the owner, a Tensor's Go value for example, is unreachable.
-// The cleanup's argument must not refer to the owner, or the owner would stay
-// reachable. This is why the handle is a separate allocation from its owner.
-// Tensors are an exception: they use a finalizer (docs/rationale.md).
+// The collector is a safety net for objects that were never closed. runtime.AddCleanup
+// calls reap when the owner, a Tensor's Go value for example, is unreachable. The
+// cleanup's argument must not refer to the owner, or the owner would stay reachable.
+// This is why the handle is a separate allocation from its owner. Tensors are an
+// exception: they use a finalizer (docs/rationale.md).
 
 // handle owns one C object of pointer type P.
 type handle[P any] struct {
@@ -89,13 +88,13 @@ type handle[P any] struct {
 	closed  atomic.Bool
 	refs    atomic.Int64 // 1 for the owner until Close
 	cleanup runtime.Cleanup
-	id      uint64 // in the profile of handles; 0: not recorded
-	bytes   int64  // of C memory that LiveBytes counts; 0 except for tensors
+	id      uint64 // number in the profile of handles; 0: not recorded
+	bytes   int64  // bytes of C memory that LiveBytes counts; 0 except for tensors
 }
 
-// freer frees a C object. It is an interface and not a function, because
-// reflect.DeepEqual must find two tensors equal (see Tensor), and it never finds
-// two functions equal.
+// freer frees a C object. It is an interface instead of a function, because
+// reflect.DeepEqual must find two tensors equal (see Tensor), but never finds two
+// functions equal.
 type freer[P any] interface{ free(P) }
 
 // freeFunc is a freer that is a function.
@@ -128,8 +127,8 @@ func reap[P any](h *handle[P]) {
 	}
 }
 
-// Close frees the C object, at once or when the last call that uses it returns.
-// Later calls do nothing.
+// Close frees the C object at once, or when the last call that uses it returns. Later
+// calls do nothing.
 func (h *handle[P]) Close() error {
 	if h.markClosed() {
 		h.cleanup.Stop() // otherwise every closed owner costs the collector a cleanup
@@ -145,7 +144,7 @@ func (h *handle[P]) markClosed() bool {
 }
 
 // account makes LiveBytes count n more bytes for the object until it is freed. A
-// negative n takes bytes back. The caller is the only one who uses the object.
+// negative n takes bytes back. Only the caller may use the object.
 func (h *handle[P]) account(n int64) {
 	h.bytes += n
 	native.add(n)

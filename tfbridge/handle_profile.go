@@ -15,16 +15,16 @@ const HandleProfile = "millrace.handles"
 
 var (
 	profileEvery atomic.Int64  // 0 is off
-	profileCount atomic.Uint64 // objects made since it is on
+	profileCount atomic.Uint64 // objects made since profiling is on
 )
 
-// handles returns the profile, made when it is first asked for.
+// handles returns the profile, which the first call makes.
 var handles = sync.OnceValue(func() *pprof.Profile { return pprof.NewProfile(HandleProfile) })
 
-// ProfileHandles records, from now on, the stack that made one of every so many
-// C objects, until that object is freed. 1 records each tensor, graph, function
-// and session. 0 records none; a process starts with 0, which costs nothing. The
-// stacks are in the pprof profile HandleProfile, which net/http/pprof serves:
+// ProfileHandles records, from now on, the stack that made one of every n C objects,
+// until that object is freed. 1 records each tensor, graph, function and session. 0
+// records none; a process starts with 0, which costs nothing. The stacks are in the
+// pprof profile HandleProfile, which net/http/pprof serves:
 //
 //	go tool pprof http://localhost:6060/debug/pprof/millrace.handles
 //
@@ -39,9 +39,9 @@ func ProfileHandles(every int) error {
 	return nil
 }
 
-// profileHandle records a new object if it is its turn, and returns the number
-// for forgetHandle, or 0 if it recorded nothing. The profile keeps the number and
-// not the object, so that the object stays collectable.
+// profileHandle records a new object if the object is sampled, and returns the number
+// for forgetHandle, or 0 if it recorded nothing. The profile keeps the number instead
+// of the object, so that the object stays collectable.
 func profileHandle() uint64 {
 	every := profileEvery.Load()
 	if every <= 0 {

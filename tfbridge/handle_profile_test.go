@@ -12,10 +12,10 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// open returns how many objects the profile has.
+// profiled returns the number of objects in the profile.
 func profiled() int { return pprof.Lookup(HandleProfile).Count() }
 
-// makeProfiledTensor has a name that is looked for in the profile.
+// makeProfiledTensor is a function whose name the test finds in the profile.
 func makeProfiledTensor(t *testing.T) *Tensor {
 	x, err := NewTensor(int64(1))
 	if err != nil {
@@ -49,7 +49,8 @@ func TestProfileHandles(t *testing.T) {
 	if n := profiled(); n != before {
 		t.Errorf("%d objects in the profile after Close, %d before", n, before)
 	}
-	// One that nobody closes leaves it when the collector has freed it.
+	// An object that is never closed leaves the profile when the collector has freed
+	// it.
 	func() { makeProfiledTensor(t) }()
 	for i := 0; profiled() > before && i < 1000; i++ {
 		runtime.GC()

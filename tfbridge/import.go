@@ -14,7 +14,7 @@ import (
 type GraphImportOptions struct {
 	// Prefix and a "/" precede the names of the imported operations.
 	Prefix string
-	// Device is the device of imported operations that name none.
+	// Device is the device of imported operations without one.
 	Device string
 	// UniquifyNames and UniquifyPrefix rename operations and prefix if the graph
 	// already has them. Otherwise such names are errors.
@@ -61,11 +61,11 @@ func (o *GraphImportOptions) AddControlMapping(src string, dst *Operation) {
 	o.controls = append(o.controls, controlMapping{src, dst})
 }
 
-// ImportResults is what an import returns.
+// ImportResults are the results of an import.
 type ImportResults struct {
 	Outputs    []Output
 	Operations []*Operation
-	// UnusedMappings are the input mappings that matched nothing.
+	// UnusedMappings are the input mappings without a match.
 	UnusedMappings []OutputName
 }
 
@@ -116,8 +116,8 @@ func (g *Graph) ImportWithResults(def []byte, o GraphImportOptions) (*ImportResu
 	return g.importResults(results), nil
 }
 
-// checkProto refuses an empty message, which TensorFlow would take for an empty
-// graph, and one that is too large.
+// checkProto refuses an empty message, which TensorFlow would treat as an empty graph,
+// and a message that is too large.
 func checkProto(what string, def []byte) error {
 	switch {
 	case len(def) == 0:
@@ -190,7 +190,7 @@ func (o *GraphImportOptions) check(g *Graph) error {
 	return err
 }
 
-// importResults copies what an import returned.
+// importResults copies the results of an import.
 func (g *Graph) importResults(c *C.TF_ImportGraphDefResults) *ImportResults {
 	r := &ImportResults{}
 	var n C.int

@@ -16,7 +16,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// endless adds a while loop that counts for ever.
+// endless adds a while loop that counts forever.
 func endless(b *build) Output {
 	b.t.Helper()
 	function := func(name string, of func(body *build, x Output) Output) {
@@ -51,7 +51,7 @@ func soon(ok func() bool) bool {
 	return true
 }
 
-// A loop that would never end ends, in either kind of session.
+// An endless loop can be interrupted in either kind of session.
 func TestInterruptLoop(t *testing.T) {
 	b := newBuild(t)
 	loop := endless(b)
@@ -129,8 +129,7 @@ func loopChild() {
 	}
 }
 
-// Runs that are interrupted leave nothing, however many there are, and the
-// session works on.
+// Interrupted runs leak nothing, however many there are, and the session keeps working.
 func TestInterrupt(t *testing.T) {
 	b := newBuild(t)
 	_, get := emptyQueue(b)
@@ -172,7 +171,7 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	for len(blocking) > 0 || Live() > live {
-		runtime.Gosched() // the last ones are on their way out
+		runtime.Gosched() // the last runs are still ending
 	}
 	if n := threads(); n > tasks+8 {
 		t.Errorf("%d threads, %d after ten rounds", n, tasks)
@@ -187,7 +186,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A run that ends by itself is what it is without a guard, also when it fails.
+// A guard does not change the result or the error of a run that ends by itself.
 func TestInterruptibleRunsEnd(t *testing.T) {
 	b := newBuild(t)
 	p := b.placeholder("p", Float, Shape{})
@@ -230,7 +229,7 @@ func TestInterruptibleRunsEnd(t *testing.T) {
 	}
 }
 
-// Session.RunContext guards what may wait, and nothing that reads an iterator.
+// Session.RunContext guards runs that may wait, but no run that reads an iterator.
 func TestInterruptIsChosen(t *testing.T) {
 	b := newBuild(t)
 	_, get := emptyQueue(b)
@@ -253,13 +252,13 @@ func TestInterruptIsChosen(t *testing.T) {
 		t.Errorf("a deadline: %v", err)
 	}
 	for len(blocking) > 0 {
-		runtime.Gosched() // TensorFlow lets go of the run
+		runtime.Gosched() // waits until TensorFlow has ended the run
 	}
 }
 
-// Runs that wait at one queue are each interrupted, also while one that came
-// before them waits on: TensorFlow keeps those behind it in the queue's list and
-// takes the next run from the same thread for one of them.
+// Runs that wait at one queue can be interrupted one by one, even if an earlier run
+// keeps waiting. TensorFlow keeps the interrupted ones in the queue's list, and would
+// mistake the next run of the same thread for one of them.
 func TestInterruptBehindAnother(t *testing.T) {
 	b := newBuild(t)
 	queue, get := emptyQueue(b)
@@ -293,7 +292,7 @@ func TestInterruptBehindAnother(t *testing.T) {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		for len(blocking) > 1 {
-			runtime.Gosched() // it ends in TensorFlow too
+			runtime.Gosched() // waits until it ends in TensorFlow too
 		}
 	}
 	if _, err := s.Run(nil, nil, []*Operation{put}); err != nil {

@@ -17,46 +17,46 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// # Judging what a graph parses
+// # Checking the bytes that a graph parses
 //
-// The question. A model that takes serialized Examples hands the bytes of a
-// request to TensorFlow's parsers, and some records end the process there; package
-// example says which. The same holds for serialized tensors and images,
-// as package bytecheck says. Where can they be stopped?
+// The question. A model that takes serialized Examples passes the bytes of a request to
+// TensorFlow's parsers, and some records end the process there; see package example.
+// The same holds for serialized tensors and images; see package bytecheck. Where can
+// they be stopped?
 //
 //   - Not at the inputs of a signature. Bytes may be decoded, split or joined in the
 //     graph before they are parsed, or be read from a file.
-//   - Not behind the parser: then it is too late.
+//   - Not after the parser: that is too late.
 //
-// So an operation of our own stands in front of each parser, in graphs and in the
-// functions that they call:
+// So our own operation stands in front of each parser, in graphs and in the functions
+// that they call:
 //
 //	serialized ──> MillraceJudgeExamples ──> ParseExampleV2
 //	keys ───────────────^
 //
 //	serialized ──> MillraceCheckBytes ──> ParseTensor
 //
-// It passes on the records as they are, in the memory that they are in, or fails the
-// run with INVALID_ARGUMENT. Package graph/internal/judge puts it into models. The
-// kernel calls Go, so that there is one judge, and none to build.
+// It passes on the records unchanged, without a copy, or fails the run with
+// INVALID_ARGUMENT. Package graph/internal/judge inserts it into models. The kernel
+// calls Go, so that the checks exist only once and need no C++ build.
 
-// OpJudge is the type of the operation that judges serialized Examples: records,
-// keys -> records.
+// OpJudge is the type of the operation that checks serialized Examples: records, keys
+// -> records.
 const OpJudge = "MillraceJudgeExamples"
 
 // OpCheckBytes is the type of the operation that checks other bytes: strings ->
-// strings. It has the kernel and the attributes of [OpJudge].
+// strings. It has the same kernel and attributes as [OpJudge].
 const OpCheckBytes = "MillraceCheckBytes"
 
-// JudgeSpec describes what an operation of type [OpJudge] or [OpCheckBytes] stands in
-// front of.
+// JudgeSpec describes the parser that an operation of type [OpJudge] or [OpCheckBytes]
+// protects.
 type JudgeSpec struct {
 	Parser  string          // the name of the operation that parses
 	Request example.Request // the keys of its features come from the inputs "keys"
-	Bytes   *bytecheck.Spec `json:",omitempty"` // of OpCheckBytes
+	Bytes   *bytecheck.Spec `json:",omitempty"` // set for OpCheckBytes
 
-	RowBytes int64 `json:",omitempty"` // dense features of an Example take that, even of an empty one
-	Limit    int64 `json:",omitempty"` // RowBytes of all Examples together; see bytecheck.Spec
+	RowBytes int64 `json:",omitempty"` // memory of the dense features of an Example, even of an empty one
+	Limit    int64 `json:",omitempty"` // limit of the memory of all Examples; see bytecheck.Spec
 
 	Arguments *ArgumentsSpec `json:",omitempty"` // set for OpCheckArguments
 }
@@ -65,23 +65,23 @@ type JudgeSpec struct {
 func (s JudgeSpec) Attr() []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return nil // there is nothing in it that JSON does not take; an empty one is refused
+		return nil // JSON can encode every JudgeSpec; an empty attribute is refused
 	}
 	return text
 }
 
-// RefusedBytes is why a run failed: an operation of TensorFlow's must not parse an
-// Example or other bytes. errors.As finds it in the error of the run.
+// RefusedBytes is the error of a run that failed because an operation of TensorFlow
+// must not parse an Example or other bytes. errors.As finds it in the run's error.
 type RefusedBytes struct {
 	Parser  string // the name of the operation that parses
 	Element int64  // the index of the element among those to parse
-	Err     error  // why
+	Err     error  // the reason
 
 	size int
 	hash uint64
 }
 
-// Error returns place and reason.
+// Error returns the element and the reason.
 func (e *RefusedBytes) Error() string {
 	return fmt.Sprintf("element %d of what operation %s parses: %v", e.Element, millrace.Quote(e.Parser), e.Err)
 }
@@ -89,17 +89,17 @@ func (e *RefusedBytes) Error() string {
 // Unwrap returns the reason.
 func (e *RefusedBytes) Unwrap() error { return e.Err }
 
-// IsRecord reports whether a record is the element that was refused.
+// IsRecord reports whether a record is the refused element.
 func (e *RefusedBytes) IsRecord(record string) bool {
 	return len(record) == e.size && maphash.String(hashSeed, record) == e.hash
 }
 
-// hashSeed is that of RefusedBytes, which does not keep foreign bytes: errors are
-// remembered for a while.
+// hashSeed is the seed of the hashes in RefusedBytes. It keeps a hash instead of the
+// bytes, because errors are remembered for a while.
 var hashSeed = maphash.MakeSeed()
 
-// registerJudge registers the operations. Open calls it. Without it no graph that has
-// one of them can be made.
+// registerJudge registers the operations. Open calls it. Graphs that contain one of
+// them cannot be made before.
 func registerJudge() error {
 	if st := C.mr_register_judge(); st != nil {
 		defer C.TF_DeleteStatus(st)
@@ -108,17 +108,17 @@ func registerJudge() error {
 	return nil
 }
 
-// judges are the judges of kernels by their numbers.
+// judges holds the checks of kernels by their numbers.
 var judges sync.Map
 
-// kernelJudge is the judge of a kernel, which may run many times at once.
+// kernelJudge is the check of a kernel, which may run concurrently.
 type kernelJudge struct {
 	spec JudgeSpec
-	free sync.Pool // of *example.Judge
+	free sync.Pool // holds *example.Judge values
 }
 
-// mrNewJudge makes the judge that an attribute describes and returns its number,
-// or 0.
+// mrNewJudge makes the check that an attribute describes and returns its number, or 0
+// for an invalid attribute.
 //
 //export mrNewJudge
 func mrNewJudge(spec *C.char, n C.size_t) C.int64_t {
@@ -143,8 +143,8 @@ func mrNewJudge(spec *C.char, n C.size_t) C.int64_t {
 //export mrDropJudge
 func mrDropJudge(id C.int64_t) { judges.Delete(int64(id)) }
 
-// mrJudge judges records, and returns why they are refused, for the caller to free,
-// or nil.
+// mrJudge checks records. It returns the reason why they are refused, which the caller
+// frees, or nil.
 //
 //export mrJudge
 func mrJudge(id C.int64_t, records *C.mr_view, n C.int64_t, keys *C.mr_view, nkeys C.int64_t) (refused *C.char) {
@@ -167,7 +167,7 @@ func mrJudge(id C.int64_t, records *C.mr_view, n C.int64_t, keys *C.mr_view, nke
 	return nil
 }
 
-// check judges records.
+// check checks records.
 func (k *kernelJudge) check(records, keys []C.mr_view) error {
 	if k.spec.Bytes != nil {
 		return k.checkBytes(records)
@@ -189,8 +189,8 @@ func (k *kernelJudge) check(records, keys []C.mr_view) error {
 	return nil
 }
 
-// checkRows compares the memory of the dense features of records with the limit. An
-// empty record has features as long as any other, by their defaults.
+// checkRows compares the memory of the dense features of records with the limit. The
+// features of an empty record are as large as any other's, because of their defaults.
 func (k *kernelJudge) checkRows(records []C.mr_view) error {
 	var bytes int64
 	for _, v := range records {
@@ -216,7 +216,7 @@ func (k *kernelJudge) checkBytes(elements []C.mr_view) error {
 	return k.refused(at, element, err)
 }
 
-// refused returns the error of a run over an element that must not be parsed.
+// refused returns the error of a run with an element that must not be parsed.
 func (k *kernelJudge) refused(at int, element []byte, err error) error {
 	return &RefusedBytes{
 		Parser: k.spec.Parser, Element: int64(at), Err: err,
@@ -224,15 +224,16 @@ func (k *kernelJudge) refused(at int, element []byte, err error) error {
 	}
 }
 
-// viewOf returns the bytes of an element, which are TensorFlow's memory.
+// viewOf returns the bytes of an element, which are in TensorFlow's memory.
 func viewOf(v C.mr_view) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v.data)), int(v.len))
 }
 
-// setKeys tells a judge the keys of the features, which are TensorFlow's memory.
+// setKeys passes the keys of the features to a check. The keys are in TensorFlow's
+// memory.
 func (k *kernelJudge) setKeys(j *example.Judge, keys []C.mr_view) error {
 	if k.spec.Request.Sequence || len(k.spec.Request.Features) == 0 {
-		return nil // the judge does not ask for them
+		return nil // the check does not need them
 	}
 	if len(keys) != len(k.spec.Request.Features) {
 		return millrace.Errorf(millrace.ErrModel, "operation %s parses %d features and has %d keys",
@@ -244,15 +245,15 @@ func (k *kernelJudge) setKeys(j *example.Judge, keys []C.mr_view) error {
 	return nil
 }
 
-// Some of TensorFlow's kernels end the process for arguments of a shape, a value or
-// a handle that they do not expect. In front of each stands an operation that checks
-// the rules of package argcheck and passes on one of the arguments:
+// Some of TensorFlow's kernels end the process for arguments with an unexpected shape,
+// value or handle. In front of each stands an operation that checks the rules of
+// package argcheck and passes on one of the arguments:
 //
 //	num_elements ──> MillraceCheckArguments ──> TensorListReserve
 //	other arguments ───────^                        ^
 //	other arguments ────────────────────────────────┘
 //
-// Package graph/internal/judge puts it into models where the graph alone does not
+// Package graph/internal/judge inserts it into models where the graph alone does not
 // prove the rules.
 
 // OpCheckArguments is the type of the operation that checks the arguments of another.
@@ -261,8 +262,8 @@ const OpCheckArguments = "MillraceCheckArguments"
 // ArgumentsSpec describes what an operation of type [OpCheckArguments] checks.
 type ArgumentsSpec struct {
 	Op, Node string   // the operation that takes the arguments, and its node
-	Inputs   []int    // which of its inputs the arguments are
-	Rules    []string // as package argcheck has them
+	Inputs   []int    // indices of the arguments among its inputs
+	Rules    []string // rules of package argcheck
 }
 
 // argumentsCheck is the check of a kernel.
@@ -272,7 +273,7 @@ type argumentsCheck struct {
 	at    map[int]int // position of an input among the arguments
 }
 
-// newArgumentsCheck makes the check that a description asks for, nil if it is wrong.
+// newArgumentsCheck makes the check for a description, nil if it is invalid.
 func newArgumentsCheck(spec ArgumentsSpec) *argumentsCheck {
 	k := &argumentsCheck{spec: spec, at: map[int]int{}}
 	for at, i := range spec.Inputs {
@@ -288,8 +289,8 @@ func newArgumentsCheck(spec ArgumentsSpec) *argumentsCheck {
 	return k
 }
 
-// mrCheckArguments checks arguments and returns what is wrong, for the caller to
-// free, or nil.
+// mrCheckArguments checks arguments. It returns the fault, which the caller frees, or
+// nil.
 //
 //export mrCheckArguments
 func mrCheckArguments(id C.int64_t, arguments *C.mr_argument, n C.int) (refused *C.char) {
@@ -324,7 +325,7 @@ func (k *argumentsCheck) check(arguments []C.mr_argument) error {
 	return nil
 }
 
-// argumentOf returns an argument, whose bytes are TensorFlow's memory.
+// argumentOf returns an argument, whose bytes are in TensorFlow's memory.
 func argumentOf(a *C.mr_argument) argcheck.Arg {
 	shape := make([]int64, int(a.rank))
 	for i := range shape {

@@ -1,4 +1,5 @@
-// The operations that check what a graph parses; judge.go says why.
+// The operations that check the bytes that a graph parses; see judge.go for the
+// reasons.
 #ifndef MILLRACE_JUDGE_H_
 #define MILLRACE_JUDGE_H_
 
@@ -24,7 +25,7 @@ typedef struct mr_argument {
   int64_t dims[MR_MAX_RANK];
   const void *data;
   size_t len;
-  int64_t bytes, longest;  // of strings
+  int64_t bytes, longest;  // size of the strings
 } mr_argument;
 
 #pragma GCC visibility pop

@@ -23,10 +23,10 @@ import (
 // Library is a shared object that was loaded into TensorFlow. It cannot be
 // unloaded, and there is nothing to close.
 type Library struct {
-	// Path is where it was loaded from.
+	// Path is the file that it was loaded from.
 	Path string
-	// Ops are the sorted names of the operations that it registered. If the
-	// library was loaded before, they are those of the first time.
+	// Ops are the sorted names of the operations that it registered. If the library was
+	// loaded before, they are the operations that it registered then.
 	Ops []string
 	// OpList holds their definitions, a serialized OpList message.
 	OpList []byte
@@ -35,14 +35,13 @@ type Library struct {
 // LibraryHandler is the name of Library in TensorFlow's own binding.
 type LibraryHandler = Library
 
-// LoadLibrary loads a shared object that registers operations and kernels. Every
-// graph can use them from then on. The library stays loaded. Loading runs its
-// code, which can do whatever this process can. A file that is truncated, for
-// another machine or no library is an error of class millrace.ErrRuntime.
+// LoadLibrary loads a shared object that registers operations and kernels. Every graph
+// can use them from then on. The library stays loaded. Loading runs its code, which can
+// do whatever this process can. A file that is truncated, for another machine or not a
+// library is an error of class millrace.ErrRuntime.
 //
-// A library that "millrace ops build" compiled for another minor version of
-// TensorFlow is not loaded: the C++ interface differs, and what it would do is
-// anybody's guess.
+// A library that "millrace ops build" compiled for another minor version of TensorFlow
+// is not loaded: the C++ interface differs, so its behaviour would be undefined.
 //
 // Load libraries before anything else uses TensorFlow. The dynamic linker and
 // TensorFlow's registries each hold a lock that the other may wait for, so
@@ -59,8 +58,8 @@ func LoadLibrary(path string) (*Library, error) {
 	return loadLibrary(path)
 }
 
-// checkStamp refuses a library that says that it was built for another version.
-// What is no library at all, loadLibrary refuses.
+// checkStamp refuses a library whose stamp names another version. loadLibrary refuses
+// files that are not libraries.
 func checkStamp(path string) error {
 	stamp, ok, err := opstamp.Read(path)
 	if err != nil || !ok || stamp.Fits(opened.Load().version) {

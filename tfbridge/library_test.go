@@ -14,7 +14,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// A library says what it registered, also when it is loaded once more.
+// Loading a library returns its operations, also when it is loaded again.
 func TestLoadLibrary(t *testing.T) {
 	testruntime.Need(t)
 	r, err := Open(nil)
@@ -56,7 +56,7 @@ func TestLoadLibrary(t *testing.T) {
 	}
 }
 
-// What is no library of operations is an error with its path (E18).
+// A file that is not a library of operations is an error with its path.
 func TestLoadLibraryRefuses(t *testing.T) {
 	testruntime.Need(t)
 	dir := t.TempDir()
@@ -69,7 +69,7 @@ func TestLoadLibraryRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	otherMachine := slices.Clone(library)
-	otherMachine[18], otherMachine[19] = 8, 0 // MIPS
+	otherMachine[18], otherMachine[19] = 8, 0 // the machine type of MIPS
 	for name, contents := range map[string][]byte{
 		"empty.so": nil, "text.so": []byte("<html>404</html>"), "cut.so": self[:4000], "program.so": self,
 		"half.so": library[:len(library)/3], "machine.so": otherMachine,
@@ -94,8 +94,8 @@ func TestLoadLibraryRefuses(t *testing.T) {
 	}
 }
 
-// A library that was built for another version of TensorFlow is refused before
-// its code runs. One of the same minor version, and one that does not say, load.
+// A library that was built for another version of TensorFlow is refused before its code
+// runs. Libraries of the same minor version, and libraries without a stamp, load.
 func TestLoadLibraryOfAnotherVersion(t *testing.T) {
 	testruntime.Need(t)
 	dir := t.TempDir()

@@ -9,11 +9,11 @@ import (
 	"millrace"
 )
 
-// defaultBlocking is how many calls may block in C at once. Each of them holds
-// an operating system thread, and Go ends a process that has 10,000 of these.
+// defaultBlocking is the number of calls that may block in C at once. Each of them
+// holds an operating system thread, and Go ends a process that has 10,000 of these.
 const defaultBlocking = 64
 
-// limiter is a semaphore: its capacity is how many calls may block in C.
+// limiter is a semaphore: its capacity is the number of calls that may block in C.
 type limiter chan struct{}
 
 // acquire blocks until a slot is free, ctx is done, or closing is closed. A nil
@@ -34,10 +34,10 @@ func (l limiter) acquire(ctx context.Context, closing <-chan struct{}) error {
 	}
 }
 
-// A run may wait for a Go function that makes runs itself. These nested runs
-// must not wait for the slots of the runs that wait for the function: with all
-// slots taken nobody would go on. So nested runs have slots of their own. We
-// know a nested run by its context, which derives from that of the call.
+// A run may wait for a Go function that makes runs itself. These nested runs must not
+// wait for the slots of the runs that wait for the function: with all slots taken this
+// would be a deadlock. So nested runs have separate slots. We know a nested run by its
+// context, which derives from the call's context.
 //
 // That is not enough. Go functions may be nested to any depth, and may make a
 // run without their context. So while any Go function runs, a run that has
@@ -101,5 +101,5 @@ func (l limiter) release() {
 	}
 }
 
-// errNoContext says that a context is nil.
+// errNoContext is the error about a nil context.
 func errNoContext() error { return millrace.Errorf(millrace.ErrConfig, "the context is nil") }

@@ -10,7 +10,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// Loading that nobody waits for any more leaves nothing.
+// A cancelled load leaks nothing.
 func TestLoadSavedModelContext(t *testing.T) {
 	testruntime.Need(t)
 	live := Live()

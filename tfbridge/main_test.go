@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// child runs one of children in a process of its own and returns what it
-// wrote, both streams together, and whether it ended well.
+// child runs one of children in a separate process. It returns the output of both
+// streams, and whether the process succeeded.
 func child(t *testing.T, name string, env ...string) (string, bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	// Under the address sanitizer this process looks for leaks, a child would
-	// only write about it.
+	// Under the address sanitizer this process checks for leaks; a child would only
+	// print them.
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1", childEnv+"="+name)
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()

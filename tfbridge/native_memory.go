@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// # Tensors that nobody closes
+// # Tensors that are never closed
 //
-// The question. Go's collector starts when the Go heap has grown by GOGC
-// percent. A fetched tensor of 1 MB is 176 bytes of Go heap: thousands of
-// unreachable tensors, and gigabytes of C memory, may wait for a collection.
-// How does the collector learn that it is time?
+// The question. Go's collector starts when the Go heap has grown by GOGC percent. A
+// fetched tensor of 1 MB is 176 bytes of Go heap: thousands of unreachable tensors, and
+// gigabytes of C memory, may wait for a collection. How do we make the collector run in
+// time?
 //
 // Go has no call that says "this object holds n bytes elsewhere". So we do for
 // C memory what Go's pacer does for its heap. We count the bytes of all tensors
@@ -33,34 +33,34 @@ import (
 // both the count and the base by the bytes that it frees. When all finalizers
 // have run, the base is what the program really holds.
 //
-// Close lowers the count only, not the base. So a program that closes its
-// tensors, and whose count goes up and down, causes one collection and no more,
-// until its count exceeds twice the base of that one.
+// Close lowers the count only, not the base. So a program that closes its tensors, and
+// whose count goes up and down, causes only one collection, until its count exceeds
+// twice the base of that collection.
 //
-// Tensors cost two atomic additions more for this, and no lock or allocation.
+// This costs two atomic additions per tensor, and no lock or allocation.
 
-// nativeFloor is how many bytes tensors may hold without a collection of ours.
-// It keeps programs with few and small tensors as they are.
+// nativeFloor is the number of bytes that tensors may hold before we start a
+// collection. Programs with few and small tensors are not affected.
 const nativeFloor = 256 << 20
 
 // nativeMemory counts the C memory of tensors, and starts collections.
 type nativeMemory struct {
 	bytes      atomic.Int64 // held by tensors that are not freed
-	base       atomic.Int64 // of bytes, what the last collection left
-	collecting atomic.Bool  // a collection of ours is in progress
+	base       atomic.Int64 // part of bytes that the last collection left
+	collecting atomic.Bool  // a collection that we started is in progress
 	count      atomic.Int64 // collections started
 }
 
 // native counts the tensors of the process.
 var native nativeMemory
 
-// LiveBytes reports how many bytes of C memory the tensors hold that are not
-// freed. Tensors that share memory count it once each. Memory of Go
-// ([NewPinnedTensor]) does not count.
+// LiveBytes reports the number of bytes of C memory of the tensors that are not freed.
+// Tensors that share memory count it once each. Memory of Go ([NewPinnedTensor]) does
+// not count.
 func LiveBytes() int64 { return native.bytes.Load() }
 
-// add counts n more bytes, and starts a collection if it is time. A negative n
-// counts fewer.
+// add counts n more bytes, and starts a collection if it is due. A negative n counts
+// fewer.
 func (m *nativeMemory) add(n int64) {
 	bytes := m.bytes.Add(n)
 	if n > 0 && bytes > max(nativeFloor, 2*m.base.Load()) && m.collecting.CompareAndSwap(false, true) {
@@ -68,7 +68,7 @@ func (m *nativeMemory) add(n int64) {
 	}
 }
 
-// reaped tells that a finalizer has freed n bytes.
+// reaped records that a finalizer has freed n bytes.
 func (m *nativeMemory) reaped(n int64) { m.base.Add(-n) }
 
 // collect runs one collection.

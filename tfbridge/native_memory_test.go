@@ -18,7 +18,7 @@ func double(b *build, n int) (s *Session, x *Tensor, in, out Output) {
 	return b.session(), b.tensor(make([]uint8, n)), in, out
 }
 
-// Outputs that nobody closes are freed while the program runs: 3,000 of 1 MB
+// Outputs that are never closed are freed while the program runs: 3,000 outputs of 1 MB
 // never hold 1 GB. Go's own pacer would collect none of them.
 func TestUnclosedOutputsAreFreed(t *testing.T) {
 	s, x, in, out := double(newBuild(t), 1<<20)
@@ -38,8 +38,8 @@ func TestUnclosedOutputsAreFreed(t *testing.T) {
 	}
 }
 
-// A program that closes its outputs causes a collection while its memory grows,
-// and none when it grows to the same size again.
+// A program that closes its outputs causes a collection while its memory grows for the
+// first time, but not when it grows to the same size again.
 func TestClosedOutputsCostFewCollections(t *testing.T) {
 	s, x, in, out := double(newBuild(t), 1<<20)
 	round := func() int64 {
@@ -65,8 +65,8 @@ func TestClosedOutputsCostFewCollections(t *testing.T) {
 	}
 }
 
-// LiveBytes counts the elements, strings that do not fit into theirs included,
-// and neither Go memory nor what is closed.
+// LiveBytes counts elements, including long strings, which are stored elsewhere. It
+// counts neither Go memory nor closed tensors.
 func TestLiveBytes(t *testing.T) {
 	testruntime.Need(t)
 	aligned, err := AlignedSlice[float32](1000)
@@ -96,8 +96,8 @@ func TestLiveBytes(t *testing.T) {
 	}
 }
 
-// checkBytes checks what x counts, and that it counts nothing when it is closed.
-// Finalizers of other tests may lower the process's count at any time.
+// checkBytes checks the bytes that x counts, and that it counts none after it is
+// closed. Finalizers of other tests may lower the process's count at any time.
 func checkBytes(t *testing.T, x *Tensor, want, before int64) {
 	t.Helper()
 	if x.h.bytes != want {
@@ -109,7 +109,7 @@ func checkBytes(t *testing.T, x *Tensor, want, before int64) {
 	}
 }
 
-// Fetched strings count with their bytes.
+// Fetched strings are counted with their bytes.
 func TestLiveBytesOfFetches(t *testing.T) {
 	b := newBuild(t)
 	in := b.placeholder("in", String, MakeShape(-1))

@@ -15,8 +15,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// nothingArgs are arguments for the methods that do not take the zero value of
-// their type as well as any other.
+// nothingArgs are arguments for the methods that do not accept the zero values of their
+// parameters.
 var nothingArgs = map[reflect.Type]any{
 	reflect.TypeFor[context.Context](): context.Background(),
 	reflect.TypeFor[io.Writer]():       io.Discard,
@@ -73,8 +73,7 @@ func contains(list []string, name string) bool {
 	return false
 }
 
-// No method of nothing, or of what was closed, crashes, and none pretends to
-// have worked.
+// No method of a nil, zero or closed value crashes or reports success.
 func TestNothing(t *testing.T) {
 	testruntime.Need(t)
 	callAll(t, "nil Tensor", (*Tensor)(nil))
@@ -104,7 +103,7 @@ func TestNothing(t *testing.T) {
 	callAll(t, "nil Library", (*Library)(nil))
 	callAll(t, "zero Library", &Library{})
 	callAll(t, "zero TensorInfo", TensorInfo{})
-	callAll(t, "zero Shape", Shape{}, "Check") // a shape of which nothing is known is sound
+	callAll(t, "zero Shape", Shape{}, "Check") // an unknown shape is valid
 	callAll(t, "zero Device", Device{})
 }
 

@@ -23,9 +23,8 @@ const (
 	attrDefType = 2
 )
 
-// checkAttrNames refuses attributes that the operation's type does not have,
-// which TensorFlow would keep and never look at. Names that begin with an
-// underscore are free.
+// checkAttrNames refuses attributes that the operation's type does not have, which
+// TensorFlow would keep and ignore. Names that begin with an underscore are allowed.
 func (g *Graph) checkAttrNames(spec *OpSpec) error {
 	var has map[string]string
 	for _, name := range slices.Sorted(maps.Keys(spec.Attrs)) {
@@ -34,7 +33,7 @@ func (g *Graph) checkAttrNames(spec *OpSpec) error {
 		}
 		if has == nil {
 			if has = g.attrTypes(spec.Type); has == nil {
-				return nil // TensorFlow will say what is wrong with the type
+				return nil // TensorFlow reports the wrong type
 			}
 		}
 		if has[name] == "" {
@@ -44,8 +43,8 @@ func (g *Graph) checkAttrNames(spec *OpSpec) error {
 	return nil
 }
 
-// explainType returns the error of an operation that could not be added. If it
-// has a type that does not exist, the error says so and names the nearest one.
+// explainType returns the error of an operation that could not be added. If its type
+// does not exist, the error reports that and names the nearest one.
 func (g *Graph) explainType(opType string, err error) error {
 	if _, unknown := g.OpDef(opType); !errors.Is(unknown, NotFound) {
 		return err
@@ -66,8 +65,8 @@ func (g *Graph) explainType(opType string, err error) error {
 	return &millrace.Error{Class: millrace.ErrModel, Record: -1, Offset: -1, Code: int(NotFound), Msg: what, Err: err}
 }
 
-// attrTypes returns the attributes of an operation type and their types,
-// "list(string)" for one; nil if there is no such operation type.
+// attrTypes returns the attributes of an operation type and their types, such as
+// "list(string)"; nil if there is no such operation type.
 func (g *Graph) attrTypes(opType string) map[string]string {
 	if known, ok := g.attrs.Load(opType); ok {
 		return known.(map[string]string)

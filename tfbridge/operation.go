@@ -72,7 +72,7 @@ func (o *Operation) Type() string {
 	return C.GoString(C.TF_OperationOpType(o.ptr()))
 }
 
-// Device returns the device that the operation asks for, "" for any.
+// Device returns the device that the operation requests, "" for any.
 //
 // It wraps TF_OperationDevice.
 func (o *Operation) Device() string {
@@ -108,7 +108,7 @@ func (o *Operation) NumOutputs() int {
 // Output returns output i. It is checked when it is used.
 func (o *Operation) Output(i int) Output { return Output{Op: o, Index: i} }
 
-// OutputListSize returns how many outputs a named output of list type has.
+// OutputListSize returns the number of outputs in a named output of list type.
 //
 // It wraps TF_OperationOutputListLength.
 func (o *Operation) OutputListSize(output string) (int, error) {
@@ -125,7 +125,7 @@ func (o *Operation) OutputListSize(output string) (int, error) {
 	return int(n), err
 }
 
-// InputListSize returns how many inputs a named input of list type has.
+// InputListSize returns the number of inputs in a named input of list type.
 //
 // It wraps TF_OperationInputListLength.
 func (o *Operation) InputListSize(input string) (int, error) {

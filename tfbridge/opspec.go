@@ -29,7 +29,7 @@ type OpSpec struct {
 	Attrs map[string]any
 	// ControlDependencies must run before the operation.
 	ControlDependencies []*Operation
-	// Device to run on; empty leaves the choice to TensorFlow.
+	// Device is the device to run on; if empty, TensorFlow chooses.
 	Device string
 }
 
@@ -57,7 +57,7 @@ func (g *Graph) AddOperation(spec OpSpec) (*Operation, error) {
 	return g.operation(op), nil
 }
 
-// errOp says which operation could not be added.
+// errOp is the error about an operation that could not be added.
 func errOp(spec *OpSpec, err error) error {
 	class := millrace.ErrModel
 	if c, ok := err.(*millrace.Error); ok {
@@ -165,8 +165,8 @@ func (b *opBuilder) build(g *Graph) (*C.TF_Operation, error) {
 		step(d)
 	}
 	if len(b.attrErrors) > 0 {
-		// TF_FinishOperation must be called, and it must fail: an attribute
-		// with two values makes sure of that.
+		// TF_FinishOperation must be called, and it must fail: an attribute with two
+		// values ensures that.
 		abandoned := b.add("_abandoned")
 		C.TF_SetAttrBool(d, abandoned, 0)
 		C.TF_SetAttrBool(d, abandoned, 1)

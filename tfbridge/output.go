@@ -69,7 +69,7 @@ func (o Output) checkIn(g *Graph) error {
 	return nil
 }
 
-// c returns the output in the form that C takes.
+// c returns the output in C's form.
 func (o Output) c() C.TF_Output {
 	return C.TF_Output{oper: o.Op.ptr(), index: C.int(o.Index)}
 }
@@ -79,7 +79,7 @@ func (g *Graph) output(o C.TF_Output) Output {
 	return Output{Op: g.operation(o.oper), Index: int(o.index)}
 }
 
-// String returns the output's name as TensorFlow writes it: "matmul:0".
+// String returns the output's name in TensorFlow's format: "matmul:0".
 func (o Output) String() string {
 	if o.Op.check() != nil {
 		return "<none>"

@@ -20,8 +20,8 @@ import (
 type PartialRun struct {
 	h       *handle[*C.char]
 	s       *Session
-	in, out []C.TF_Output     // what steps may feed and fetch
-	targets []*C.TF_Operation // and run
+	in, out []C.TF_Output     // outputs that steps may feed and fetch
+	targets []*C.TF_Operation // targets that steps may run
 	step    limiter           // admits one step at a time
 }
 
@@ -75,8 +75,8 @@ func (p *PartialRun) Run(feeds map[Output]*Tensor, fetches []Output, targets []*
 }
 
 // RunContext is Run that returns when ctx is done, with an error of class
-// millrace.ErrCanceled. The step goes on in the background and its fetches are
-// lost. The next step waits for it.
+// millrace.ErrCanceled. The step continues in the background and its fetches are lost.
+// The next step waits for it.
 //
 // It wraps TF_SessionPRun.
 func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
@@ -115,7 +115,7 @@ func (p *PartialRun) RunContext(ctx context.Context, feeds map[Output]*Tensor, f
 	return runAsync(ctx, r, p.run, nil)
 }
 
-// check refuses feeds, fetches and targets that NewPartialRun was not given.
+// check refuses feeds, fetches and targets that were not passed to NewPartialRun.
 func (p *PartialRun) check(c *Callable) error {
 	for i, o := range c.in {
 		if !slices.Contains(p.in, o) {
@@ -152,7 +152,7 @@ func (p *PartialRun) enter(ctx context.Context) error {
 	return nil
 }
 
-// run makes a step after enter, and undoes what enter did.
+// run makes a step after enter, and then releases the slot and the reference.
 func (p *PartialRun) run(r *run) ([]*Tensor, error) {
 	defer r.end()
 	defer p.step.release()

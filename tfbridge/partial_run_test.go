@@ -10,7 +10,7 @@ import (
 	"millrace"
 )
 
-// steps is a + 2, (a + 2) * 3 and ((a + 2) * 3) + b.
+// steps is a graph with a + 2, (a + 2) * 3 and ((a + 2) * 3) + b.
 type steps struct {
 	*build
 	a, b, first, second, third Output

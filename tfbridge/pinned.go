@@ -14,9 +14,9 @@ import (
 
 // # Tensors over Go memory
 //
-// TensorFlow reads a pinned slice in place. Three things could go wrong: the
-// collector frees the slice, the caller writes to it while a run reads it, and
-// TensorFlow frees it with the wrong allocator. This is who holds what:
+// TensorFlow reads a pinned slice in place. Three things could go wrong: the collector
+// frees the slice, the caller writes to it while a run reads it, and TensorFlow frees
+// it with the wrong allocator. The references are as follows:
 //
 //	NewPinnedTensor      runtime.Pinner pins the slice
 //	                     cgo.Handle keeps the pin reachable from C
@@ -27,9 +27,8 @@ import (
 //	                     unpin, delete the handle, then call Released
 //
 // So the slice stays pinned after Close as long as TensorFlow uses it, and only
-// Released says when the caller may write to it again. Released runs in a
-// goroutine of its own, because TensorFlow may hold locks when it frees a
-// buffer.
+// Released tells the caller that it may write to it again. Released runs in a separate
+// goroutine, because TensorFlow may hold locks when it frees a buffer.
 
 // alignment is the alignment of a tensor's elements that TensorFlow requires.
 // TensorFlow copies elements at other addresses.
@@ -38,23 +37,22 @@ const alignment = 64
 // PinOptions are the options of NewPinnedTensor. Nil and the zero value are the
 // defaults.
 type PinOptions struct {
-	// Released is called once, in a goroutine of its own, when TensorFlow no
-	// longer reads the memory: the tensor is closed, and so is everything in
-	// TensorFlow that shares it, such as a run in flight or an element of a
-	// queue. The caller may then write to the memory again.
+	// Released is called once, in a separate goroutine, when TensorFlow no longer reads
+	// the memory: the tensor is closed, and so is everything in TensorFlow that shares
+	// it, such as a run in flight or an element of a queue. The caller may then write
+	// to the memory again.
 	Released func()
 }
 
-// NewPinnedTensor returns a tensor over the memory of data, in row-major order,
-// without a copy. The memory stays pinned until TensorFlow no longer uses it,
-// which may be after Close. Writing to data before that changes the tensor while
-// runs may read it; PinOptions.Released says when it is safe. TensorFlow never
-// writes to it.
+// NewPinnedTensor returns a tensor over the memory of data, in row-major order, without
+// a copy. The memory stays pinned until TensorFlow no longer uses it, which may be
+// after Close. Writing to data before that changes the tensor while runs may read it;
+// PinOptions.Released is called when it is safe. TensorFlow never writes to it.
 //
 // Memory whose address is not a multiple of 64 is copied, as TensorFlow would.
-// AlignedSlice returns aligned memory; a slice of 32 KiB or more from make is
-// aligned too. Element types are those of NewTensorFromSlice except strings,
-// which TensorFlow stores in another form.
+// AlignedSlice returns aligned memory; a slice of 32 KiB or more from make is aligned
+// too. Element types are the same as for NewTensorFromSlice except strings, which
+// TensorFlow stores in another form.
 //
 // It wraps TF_NewTensor.
 func NewPinnedTensor[T any](shape []int64, data []T, o *PinOptions) (*Tensor, error) {
@@ -90,7 +88,7 @@ func NewPinnedTensor[T any](shape []int64, data []T, o *PinOptions) (*Tensor, er
 		return nil, errNoMemory(dt, shape)
 	}
 	t := adoptTensor(c)
-	t.h.account(-int64(size)) // the collector sees Go memory by itself
+	t.h.account(-int64(size)) // Go memory does not count as C memory
 	return t, nil
 }
 
@@ -115,8 +113,8 @@ func millrace_unpin(handle C.uintptr_t) {
 	}
 }
 
-// AlignedSlice returns a slice of n zeros that NewPinnedTensor need not copy. Its
-// capacity is n.
+// AlignedSlice returns a slice of n zeros that NewPinnedTensor does not have to copy.
+// Its capacity is n.
 func AlignedSlice[T any](n int) ([]T, error) {
 	typ := reflect.TypeFor[T]()
 	dt, ok := dataTypeOf(typ)
@@ -132,7 +130,8 @@ func AlignedSlice[T any](n int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Add(first, skip)), n), nil
 }
 
-// errNotShared says that TensorFlow cannot use memory of a Go type in place.
+// errNotShared is the error about a Go type whose memory TensorFlow cannot use in
+// place.
 func errNotShared(t reflect.Type) error {
 	return millrace.Errorf(millrace.ErrSchema, "memory of type %v cannot be shared with TensorFlow", t)
 }

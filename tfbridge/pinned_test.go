@@ -12,7 +12,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// aligned returns n values in memory that TensorFlow can use.
+// alignedFloats returns n values in memory that TensorFlow can use.
 func alignedFloats(t testing.TB, n int) []float32 {
 	t.Helper()
 	data, err := AlignedSlice[float32](n)
@@ -25,8 +25,8 @@ func alignedFloats(t testing.TB, n int) []float32 {
 	return data
 }
 
-// A pinned slice and the tensor's elements are the same memory, so what is
-// written to the one afterwards is in the other: the documented hazard.
+// A pinned slice and the tensor's elements share their memory, so a later write to one
+// changes the other: the documented hazard.
 func TestPinnedTensorSharesMemory(t *testing.T) {
 	b := newBuild(t)
 	p := b.placeholder("p", Float, MakeShape(-1))
@@ -52,13 +52,13 @@ func TestPinnedTensorSharesMemory(t *testing.T) {
 	if got := run1(t, s, map[Output]*Tensor{p: x}, sum); got != float32(500000) {
 		t.Errorf("sum after a write %v", got)
 	}
-	runtime.GC() // what is pinned neither moves nor goes
+	runtime.GC() // pinned memory is neither moved nor freed
 	if got := run1(t, s, map[Output]*Tensor{p: x}, sum); got != float32(500000) {
 		t.Errorf("sum after a collection %v", got)
 	}
 }
 
-// The memory is TensorFlow's for as long as anything there shares it.
+// TensorFlow keeps the memory as long as any of its objects shares it.
 func TestPinnedTensorIsReleasedLast(t *testing.T) {
 	b := newBuild(t)
 	queue := b.out("FIFOQueueV2", "queue", map[string]any{"component_types": []DataType{Float}})
@@ -93,8 +93,8 @@ func TestPinnedTensorIsReleasedLast(t *testing.T) {
 	<-released
 }
 
-// Whoever holds the memory last, many goroutines and runs at a time, it is
-// released once.
+// The memory is released exactly once, whichever of many goroutines and runs holds it
+// last.
 func TestPinnedTensorsConcurrently(t *testing.T) {
 	b := newBuild(t)
 	p := b.placeholder("p", Float, MakeShape(-1))
@@ -181,8 +181,8 @@ func TestPinnedTensorRefuses(t *testing.T) {
 	}
 }
 
-// A million numbers enter TensorFlow and leave it without a copy: what is
-// allocated does not grow with them.
+// A million numbers enter and leave TensorFlow without a copy: the allocations do not
+// depend on their number.
 func BenchmarkPinned(b *testing.B) {
 	g := newBuild(b)
 	p := g.placeholder("p", Float, MakeShape(-1))
@@ -216,7 +216,7 @@ func BenchmarkPinned(b *testing.B) {
 	}
 }
 
-// Strings cross the border many at a time.
+// Many strings are copied by one call into C.
 func TestManyStringsAllocateLittle(t *testing.T) {
 	testruntime.Need(t)
 	values := make([]string, 1_000_000)

@@ -10,16 +10,17 @@ import (
 	"millrace"
 )
 
-// A failure of our own dataset operations says its place as data: the message
-// ends with what cgo/datasets/status.h describes, and TensorFlow adds to the
-// message on the way, but takes nothing away. A payload of the status would be
-// the obvious carrier, but does not pass the functions of a Map.
+// A failure of our own dataset operations carries its location as data: the message
+// ends with the text that cgo/datasets/status.h describes. TensorFlow adds to the
+// message on the way, but removes nothing. A payload of the status would be the obvious
+// carrier, but does not survive the functions of a Map.
 const (
 	faultBegin = " [millrace.fault "
 	faultEnd   = "]"
 )
 
-// cutFault takes the data of a fault out of a message, "" if there is none.
+// cutFault removes the data of a fault from a message and returns it, "" if there is
+// none.
 func cutFault(msg string) (query, rest string) {
 	begin := strings.LastIndex(msg, faultBegin)
 	if begin < 0 {
@@ -32,21 +33,20 @@ func cutFault(msg string) (query, rest string) {
 	return query, msg[:begin] + behind
 }
 
-// checkBegin begins the mark of a check of our own in a graph. TensorFlow's
-// Assert writes its data into the message, each value in brackets:
+// checkBegin begins the mark of one of our own checks in a graph. TensorFlow's Assert
+// writes its data into the message, each value in brackets:
 //
 //	[millrace.check 3] [5] [7]
 const checkBegin = "[millrace.check "
 
-// CheckMark returns what an Assert has to have as its first datum, so that
-// [Error.Check] finds the number of the check, and the integers that follow the
-// mark in the data.
+// CheckMark returns the first element of an Assert's data. With it [Error.Check] finds
+// the number of the check, and the integers that follow the mark in the data.
 func CheckMark(number int) string {
 	return strings.TrimPrefix(checkBegin, "[") + strconv.Itoa(number)
 }
 
-// Check returns the number and the integers of the check that failed; see
-// [CheckMark]. It reports false if the error comes from something else.
+// Check returns the number and the integers of the check that failed; see [CheckMark].
+// It reports false for other errors.
 func (e *Error) Check() (number int, values []int64, ok bool) {
 	_, rest, _ := strings.Cut(e.Msg, checkBegin)
 	digits, rest, ok := strings.Cut(rest, "]")
@@ -65,8 +65,8 @@ func (e *Error) Check() (number int, values []int64, ok bool) {
 	}
 }
 
-// placed returns the error that the data of a fault describes, nil if it is
-// none.
+// placed returns the error that the data of a fault describes, nil if the data is
+// invalid.
 func placed(query string, cause *Error) *millrace.Error {
 	if query == "" {
 		return nil

@@ -44,8 +44,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestCheck: the mark of a check comes back from a message of Assert with the
-// integers behind it, and other messages hold no check.
+// TestCheck parses the mark of a check, and the integers after it, from a message of
+// Assert. Other messages contain no mark.
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		msg    string

@@ -87,9 +87,9 @@ func linkRuntime(t *testing.T, from string) string {
 	return dir
 }
 
-// Each pointer that the dynamic linker fills is the same in a process with
-// prelinked libraries and in one where the dynamic linker has looked up every
-// name of the originals.
+// Each pointer that the dynamic linker fills is the same in a process with prelinked
+// libraries and in a process in which the dynamic linker has looked up every name of
+// the originals.
 func TestPrelinkedPointers(t *testing.T) {
 	r := needPrelinked(t)
 	dir := t.TempDir()
@@ -115,10 +115,9 @@ func TestPrelinkedPointers(t *testing.T) {
 	}
 }
 
-// comparePointers compares the pointers of one library. Memory outside of files
-// has place 0. A call that the dynamic
-// linker has not yet resolved leads to the library's own code that has it
-// resolved.
+// comparePointers compares the pointers of one library. Memory outside of files has
+// location 0. A call that is not yet resolved points to the library's own stub that
+// resolves it.
 func comparePointers(t *testing.T, path string, got, want []byte) {
 	l := openPointers(path)
 	defer l.Close()
@@ -147,8 +146,8 @@ func comparePointers(t *testing.T, path string, got, want []byte) {
 	}
 }
 
-// pointersChild writes, for each library, what the pointers that the dynamic
-// linker fills lead to.
+// pointersChild writes, for each library, the targets of the pointers that the dynamic
+// linker fills.
 func pointersChild() {
 	r, err := Open(nil)
 	if err != nil {
@@ -173,13 +172,13 @@ func pointersChild() {
 	}
 }
 
-// pointer is a place that the dynamic linker fills.
+// pointer is an address that the dynamic linker fills.
 type pointer struct {
 	at   uint64
 	kind elf.R_X86_64
 }
 
-// pointers are those of a library, as it was installed.
+// pointers are the pointers of a library as it was installed.
 type pointers struct {
 	*elf.File
 	pointers []pointer
@@ -225,7 +224,7 @@ func (l *pointers) values(memory io.ReaderAt, base uint64) []uint64 {
 	return values
 }
 
-// segment returns the segment that holds a pointer.
+// segment returns the segment that contains a pointer.
 func (l *pointers) segment(p pointer) *elf.Prog {
 	for _, s := range l.Progs {
 		if s.Type == elf.PT_LOAD && p.at >= s.Vaddr && p.at < s.Vaddr+s.Filesz {
@@ -235,7 +234,7 @@ func (l *pointers) segment(p pointer) *elf.Prog {
 	panic(fmt.Sprintf("no segment has the pointer at %#x", p.at))
 }
 
-// stub returns what a pointer to a function leads to before the first call.
+// stub returns the target of a function pointer before the first call.
 func (l *pointers) stub(p pointer) uint64 {
 	var b [8]byte
 	s := l.segment(p)
@@ -249,7 +248,7 @@ func (l *pointers) stub(p pointer) uint64 {
 type mapping struct {
 	from, to, base uint64
 	name           string // the file's base name; "" outside of files
-	start          uint64 // the place of base
+	start          uint64 // the offset of base
 }
 
 type mappings []mapping
@@ -298,8 +297,7 @@ func (m mappings) base(name string) uint64 {
 	panic("not loaded: " + name)
 }
 
-// place tells where an address lies, in numbers that are the same in each
-// process.
+// place describes an address by numbers that are the same in each process.
 func (m mappings) place(address uint64) uint64 {
 	i, _ := slices.BinarySearchFunc(m, address, func(part mapping, address uint64) int {
 		return cmp.Compare(part.to, address+1)
@@ -310,7 +308,7 @@ func (m mappings) place(address uint64) uint64 {
 	return m[i].start + address - m[i].base
 }
 
-// place numbers a place in a file.
+// place returns the number of a position in a file.
 func place(name string, offset uint64) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))

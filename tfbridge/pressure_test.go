@@ -14,8 +14,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// Collections at every step, freed memory that is overwritten, and one
-// processor change no result and stop nothing.
+// Collections at every step, overwritten freed memory, and a single processor change no
+// result and cause no deadlock.
 func TestUnderPressure(t *testing.T) {
 	testruntime.Need(t)
 	for name, env := range map[string][]string{
@@ -30,8 +30,8 @@ func TestUnderPressure(t *testing.T) {
 	}
 }
 
-// pressureChild runs strings, pinned memory and runs that are interrupted, in
-// a session of one thread.
+// pressureChild runs strings, pinned memory and interrupted runs, in a session of one
+// thread.
 func pressureChild() {
 	b := &build{t: &testing.T{}, g: NewGraph()}
 	_, get := emptyQueue(b)
@@ -61,12 +61,12 @@ func pressureChild() {
 	s.Close()
 	b.g.Close()
 	for Live() > 0 {
-		runtime.Gosched() // what the last runs left is on its way out
+		runtime.Gosched() // the last runs are still ending
 	}
 	fmt.Println("done")
 }
 
-// underPressure makes one run and checks what comes out of it.
+// underPressure makes one run and checks its results.
 func underPressure(s *Session, text, number, same, double Output) error {
 	words := []string{"a", strings.Repeat("b", 100)}
 	w, err := NewStringTensor([]int64{2}, words)

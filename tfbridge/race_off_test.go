@@ -2,5 +2,6 @@
 
 package tfbridge
 
-// underRace says that the race detector is on, under which pools forget.
+// underRace reports whether the race detector is on. It makes a sync.Pool drop values
+// at random.
 const underRace = false

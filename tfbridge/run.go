@@ -19,13 +19,13 @@ import (
 type run struct {
 	c      *Callable
 	values []*Tensor
-	ptrs   []*C.TF_Tensor // of the values, then of the results
+	ptrs   []*C.TF_Tensor // tensors of the values, then of the results
 	slot   limiter        // the limiter that gave it a slot
 
-	options   []byte    // those of c, with a timeout; nil: those of c
-	abandoned time.Time // when its caller went on without it; the session's list guards it
+	options   []byte    // the options of c with a timeout; nil: the options of c
+	abandoned time.Time // when its caller stopped waiting; guarded by the lock of the session's list
 
-	next, previous *run // in the session's list of runs in flight
+	next, previous *run // links in the session's list of runs in flight
 }
 
 // begin takes references to the session and the values.
@@ -56,11 +56,11 @@ func (c *Callable) begin(values []*Tensor) (*run, error) {
 	return r, nil
 }
 
-// longestTimeout is the longest time after which TensorFlow is asked to stop a run.
+// longestTimeout is the longest timeout that is passed to TensorFlow.
 const longestTimeout = 365 * 24 * time.Hour
 
 // setTimeout gives TensorFlow the deadline of the run's context, if the run was
-// prepared so. A timeout that was prepared holds if it is shorter.
+// prepared with that option. A shorter timeout in the options takes precedence.
 func (r *run) setTimeout(ctx context.Context) {
 	deadline, ok := ctx.Deadline()
 	if !ok || !r.c.deadline {
@@ -84,8 +84,8 @@ func (r *run) end() {
 	s.h.release()
 }
 
-// execute makes the run and stores the results in out, which has their number.
-// If metadata is not nil it receives what TensorFlow recorded.
+// execute makes the run and stores the results in out, which has their number. If
+// metadata is not nil it receives TensorFlow's record of the run.
 func (r *run) execute(out []*Tensor, metadata *C.TF_Buffer) error {
 	defer r.end()
 	c, n, options := r.c, len(r.values), r.c.options
@@ -123,16 +123,15 @@ type result struct {
 	err error
 }
 
-// interruptGrace is how long an interrupted run may take to end before its caller
-// goes on without it. A run that waits at a queue ends at once; one that computes
-// may need longer.
+// interruptGrace is the time that an interrupted run has to end before its caller stops
+// waiting. A run that waits at a queue ends at once; one that computes may need longer.
 const interruptGrace = time.Second
 
-// runAsync calls execute in a goroutine and waits until it returns or ctx is done.
-// Then it interrupts the run, if there is a guard, and waits until it has ended:
-// a dequeue that is still waiting would take the next element, which nobody would
-// ever see. A run that takes longer than interruptGrace, and one without a guard, is
-// left to the goroutine, which closes the late results and releases the guard.
+// runAsync calls execute in a goroutine and waits until it returns or ctx is done. Then
+// it interrupts the run, if there is a guard, and waits until it has ended: a dequeue
+// that is still waiting would take the next element, which would be lost. A run that
+// takes longer than interruptGrace, and a run without a guard, is left to the
+// goroutine, which closes the late results and releases the guard.
 //
 //	caller                           goroutine
 //	------                           ---------
@@ -166,7 +165,7 @@ func runAsync(ctx context.Context, r *run, execute func(*run) ([]*Tensor, error)
 	case <-ctx.Done():
 	}
 	select {
-	case res := <-finished: // both happened; elements that the run took must not be lost
+	case res := <-finished: // both happened; the run's elements must not be lost
 		return res.out, errLate(ctx, r, res.err, g)
 	default:
 	}
@@ -190,8 +189,8 @@ func runAsync(ctx context.Context, r *run, execute func(*run) ([]*Tensor, error)
 	return nil, millrace.Canceled(ctx, g.describe())
 }
 
-// errLate returns the error of a run that ended before its context did. If
-// TensorFlow stopped it at the context's deadline, that is the error of the context.
+// errLate returns the error of a run that ended before its context was done. If
+// TensorFlow stopped it at the context's deadline, the error is the context's.
 func errLate(ctx context.Context, r *run, err error, g *guarded) error {
 	if err == nil || r.options == nil || !errors.Is(err, DeadlineExceeded) {
 		return err

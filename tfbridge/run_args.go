@@ -13,12 +13,12 @@ import (
 	"millrace"
 )
 
-// cRunArgs are the arguments of a run in the order in which C gets them. The
-// same feeds always have the same order. TensorFlow caches a prepared run by
-// its feeds in order, and would prepare one for every order.
+// cRunArgs are the arguments of a run in the order of the C call. The same feeds always
+// have the same order. TensorFlow caches a prepared run by its feeds in order, and
+// would prepare one for every order.
 type cRunArgs struct {
 	feeds   []Output
-	values  []*Tensor // for feeds
+	values  []*Tensor // values of the feeds
 	fetches []Output
 	targets []*Operation
 }
@@ -51,8 +51,7 @@ func (o *Operation) address() uintptr {
 	return uintptr(unsafe.Pointer(o.c))
 }
 
-// explain adds to the failure of a run which values had another shape than
-// their feeds.
+// explain adds to a run's error the values whose shapes differ from their feeds.
 func (c *Callable) explain(err error, values []*Tensor) error {
 	var e *millrace.Error
 	if !errors.As(err, &e) || e.Class == millrace.ErrCanceled || e.Class == millrace.ErrClosed {

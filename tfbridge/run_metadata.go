@@ -16,18 +16,18 @@ import (
 	"millrace/internal/base/wire"
 )
 
-// RunMetadata is what was recorded of a run.
+// RunMetadata is TensorFlow's record of a run.
 type RunMetadata struct {
-	// Raw is all of it, a serialized RunMetadata message.
+	// Raw is the whole record, a serialized RunMetadata message.
 	Raw []byte
-	// Devices are what ran on each device, if the run was traced.
+	// Devices list the operations that ran on each device, if the run was traced.
 	Devices []DeviceTrace
-	// PartitionGraphs are the graphs that were executed, serialized GraphDef
-	// messages, if they were asked for.
+	// PartitionGraphs are the graphs that were executed, serialized GraphDef messages,
+	// if they were requested.
 	PartitionGraphs [][]byte
 }
 
-// DeviceTrace is what ran on one device.
+// DeviceTrace lists the operations that ran on one device.
 type DeviceTrace struct {
 	Device string
 	Nodes  []NodeTrace
@@ -35,18 +35,18 @@ type DeviceTrace struct {
 
 // NodeTrace is one execution of an operation.
 type NodeTrace struct {
-	Name      string        // of the operation
+	Name      string        // name of the operation
 	Label     string        // "y = Mul(x, two)"; empty for some
-	Thread    uint32        // a number for the thread it began in
+	Thread    uint32        // number of the thread that began it
 	Scheduled time.Time     // when it was ready to run
 	Start     time.Time     // when it began
-	Duration  time.Duration // until its last step ended
-	Bytes     int64         // allocated while it ran
+	Duration  time.Duration // time until its last step ended
+	Bytes     int64         // bytes allocated while it ran
 }
 
-// RunTraced is Run that also returns what TensorFlow recorded. c must have been
-// prepared with RunOptions.Trace or PartitionGraphs. A traced run takes longer.
-// If the run fails the metadata is nil.
+// RunTraced is Run that also returns TensorFlow's record of the run. c must have been
+// prepared with RunOptions.Trace or PartitionGraphs. A traced run takes longer. If the
+// run fails the metadata is nil.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, *RunMetadata, error) {
@@ -82,7 +82,7 @@ func (c *Callable) RunTraced(ctx context.Context, values []*Tensor) ([]*Tensor, 
 	return out, metadata, nil
 }
 
-// traced is run that also returns the metadata.
+// traced is like run and also returns the metadata.
 func (r *run) traced() ([]*Tensor, []byte, error) {
 	defer r.slot.release()
 	buf := C.TF_NewBuffer()
@@ -191,7 +191,7 @@ func parseNode(raw []byte) (NodeTrace, bool) {
 	return t, ok
 }
 
-// opType returns the type of the operation, or its name if that is not known.
+// opType returns the type of the operation, or its name if the type is unknown.
 func (n *NodeTrace) opType() string {
 	if _, call, ok := strings.Cut(n.Label, " = "); ok {
 		if typ, _, ok := strings.Cut(call, "("); ok {

@@ -91,12 +91,12 @@ func checkTimeline(t *testing.T, m *RunMetadata) {
 	}
 }
 
-// fullDisk takes nothing.
+// fullDisk is a writer that always fails.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
-// Metadata that is no message is an error.
+// Metadata that is not a message is an error.
 func TestMetadataDamaged(t *testing.T) {
 	for _, raw := range []string{"\x0a\x05", "\x0a\x02\x0a\x09", "\xff"} {
 		if _, err := parseMetadata([]byte(raw)); !errors.Is(err, millrace.ErrInternal) {

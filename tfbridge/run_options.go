@@ -13,21 +13,20 @@ import (
 type RunOptions struct {
 	// Inline executes operations in the calling thread; see Callable.Inline.
 	Inline bool
-	// Interrupt makes TensorFlow stop a run whose context is done: waiting
-	// operations fail, loops end at their next iteration, and their threads
-	// become free. A kernel that computes is not stopped; the run ends in the
-	// background when the kernel returns. Do not interrupt a run that reads an
-	// iterator: that spoils the iterator for good. Without Interrupt a run
-	// whose context is done goes on in the background until it ends or the
-	// session is closed.
+	// Interrupt makes TensorFlow stop a run whose context is done: waiting operations
+	// fail, loops end at their next iteration, and their threads become free. A kernel
+	// that computes is not stopped; the run ends in the background when the kernel
+	// returns. Do not interrupt a run that reads an iterator: that spoils the iterator
+	// for good. Without Interrupt a run whose context is done continues in the
+	// background until it ends or the session is closed.
 	//
-	// It adds a few operations to the graph, whose names begin with
-	// "millrace_guard", and costs some microseconds a run. A run that may compute a
-	// loop uses TensorFlow's inter-op pool, whatever Inline says. At the deadline of
-	// the context any number of endless loops ends. Before it, a cancellation does not
-	// reach the loops if they take all threads of the pool, or if InterOpThreads is 1 or
-	// -1: see SessionOptions.LoopPool. With InterOpThreads -1 the deadline does not
-	// reach them either, only Close.
+	// It adds a few operations to the graph, whose names begin with "millrace_guard",
+	// and costs some microseconds a run. A run that may compute a loop uses
+	// TensorFlow's inter-op pool, whatever Inline says. The deadline of the context
+	// ends any number of endless loops. An earlier cancellation does not reach the
+	// loops if they take all threads of the pool, or if InterOpThreads is 1 or -1: see
+	// SessionOptions.LoopPool. With InterOpThreads -1 the deadline does not reach them
+	// either, only Close.
 	Interrupt bool
 	// Timeout makes TensorFlow stop the run after this time. The run fails with
 	// an error of class millrace.ErrCanceled and code DeadlineExceeded. It is
@@ -39,14 +38,14 @@ type RunOptions struct {
 	// such as those that fill a queue: if they had taken the whole limit, the run
 	// that empties the queue could not begin.
 	Unlimited bool
-	// Trace is what RunTraced records.
+	// Trace selects what RunTraced records.
 	Trace TraceLevel
 	// PartitionGraphs makes RunTraced return the graphs that were executed: one
 	// for each device, as TensorFlow partitioned and rewrote them.
 	PartitionGraphs bool
 }
 
-// TraceLevel says how much TensorFlow records about a run.
+// TraceLevel is the amount of detail that TensorFlow records about a run.
 type TraceLevel int
 
 // The levels, with TensorFlow's numbers.

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// maxPlans is how many different runs a session keeps prepared. At one more it
-// forgets all of them.
+// maxPlans is the number of different runs that a session keeps prepared. If there are
+// more it forgets all of them.
 const maxPlans = 64
 
 // planner keeps the runs that Session.Run has prepared.
 type planner struct {
 	mu    sync.RWMutex
 	plans map[string]*plan
-	args  sync.Pool // of *plannedArgs, between runs
+	args  sync.Pool // holds *plannedArgs values between runs
 }
 
 // plan is a prepared run, without and with a guard.
@@ -34,11 +34,11 @@ type plannedArgs struct {
 }
 
 // RunContext is Run that returns when ctx is done, with an error of class
-// millrace.ErrCanceled, which names the queues at which the run may have waited.
-// The session stays usable. If the run may wait for another run, or for ever, and
-// reads no iterator, TensorFlow stops it: see RunOptions.Interrupt. Any other run
-// goes on in the background, its results are freed, and Close waits for it as long
-// as SessionOptions.CloseTimeout says.
+// millrace.ErrCanceled, which names the queues at which the run may have waited. The
+// session stays usable. If the run may wait for another run, or forever, and reads no
+// iterator, TensorFlow stops it: see RunOptions.Interrupt. Any other run continues in
+// the background, its results are freed, and Close waits for it as long as
+// SessionOptions.CloseTimeout says.
 //
 // It wraps TF_SessionRun.
 func (s *Session) RunContext(ctx context.Context, feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Runs that were made before cost an allocation for each fetched tensor, and
-// one for the list of them. RunInto takes the list from the caller.
+// A repeated run costs an allocation for each fetched tensor, and one for the list of
+// them. RunInto takes the list from the caller.
 func TestRunAllocations(t *testing.T) {
 	if stress || underRace {
 		t.Skip("the collector and the race detector make allocations of their own")
@@ -42,8 +42,8 @@ func TestRunAllocations(t *testing.T) {
 	}
 }
 
-// A session keeps what it prepared for a limited number of different runs,
-// and each is still the run that was asked for.
+// A session keeps a limited number of prepared runs. More different runs still give the
+// right results.
 func TestManyDifferentRuns(t *testing.T) {
 	b := newBuild(t)
 	s := b.session()

@@ -26,17 +26,17 @@ const (
 // RuntimeOptions are the options of Open. Nil and the zero value mean the
 // defaults.
 type RuntimeOptions struct {
-	// Dir is the directory of libtensorflow, or the parent of its lib. Empty
-	// means the environment variable MILLRACE_RUNTIME, and if that is not set
-	// the place where "millrace runtime install" puts the library.
+	// Dir is the directory of libtensorflow, or the parent of its lib. Empty means the
+	// environment variable MILLRACE_RUNTIME or, if that is not set, the directory where
+	// "millrace runtime install" puts the library.
 	Dir string
 	// Verbose makes TensorFlow write its log to stderr from the first line on.
 	// It also shows the last message of a library that ends the process while
 	// it opens.
 	Verbose bool
-	// MaxBlocking is how many calls may block in TensorFlow at once; further
-	// calls wait. Each holds a thread. It must exceed the number of runs that
-	// wait for another run, for example at a queue. 0 means 64.
+	// MaxBlocking is the number of calls that may block in TensorFlow at once; further
+	// calls wait. Each holds a thread. It must exceed the number of runs that wait for
+	// another run, for example at a queue. 0 means 64.
 	MaxBlocking int
 	// Deterministic makes every operation of the process give the same result
 	// each time, at a cost in speed. Operations that cannot do so fail, and so
@@ -57,21 +57,20 @@ type Runtime struct {
 	operationsErr error  // why it could not be loaded
 
 	plugging sync.Mutex      // held while a plug-in is loaded
-	plugins  map[string]bool // by their paths
+	plugins  map[string]bool // plug-ins by path
 }
 
 // Dir returns the directory that the libraries were opened from.
 func (r *Runtime) Dir() string { return r.dir }
 
-// Prelinked reports whether the libraries are prelinked copies, which
-// "millrace runtime install" makes because they open faster. Open takes the
-// originals if there are no copies, if these have changed, or if the environment
-// variable MILLRACE_PRELINKED is false.
+// Prelinked reports whether the libraries are prelinked copies, which "millrace runtime
+// install" makes because they open faster. Open uses the originals if the copies are
+// missing or changed, or if the environment variable MILLRACE_PRELINKED is false.
 func (r *Runtime) Prelinked() bool { return r.prelinked }
 
-// Operations returns the path of the library of Millrace's own dataset
-// operations, which Open loads. The path is "" if there is no library for this
-// runtime. The error says why it could not be loaded.
+// Operations returns the path of the library of Millrace's own dataset operations,
+// which Open loads. The path is "" if there is no library for this runtime. The error
+// is the reason why it could not be loaded.
 func (r *Runtime) Operations() (path string, err error) { return r.operations, r.operationsErr }
 
 // HasOperations reports whether the library of Millrace's own dataset
@@ -95,9 +94,9 @@ var (
 // runtime; they ignore their options, except that another directory is an error.
 // After an error Open may be called again with another directory.
 //
-// Errors are of class millrace.ErrRuntime. Open also looks for what would have
-// TensorFlow end the process: a limit of the system that leaves too little is of
-// class millrace.ErrLimit, an environment variable that TensorFlow cannot parse
+// Errors are of class millrace.ErrRuntime. Open also checks for conditions under which
+// TensorFlow would end the process: a system limit that is too low is an error of class
+// millrace.ErrLimit, and an environment variable that TensorFlow cannot parse an error
 // of class millrace.ErrConfig.
 //
 // It wraps dlopen, and TF_Version.
@@ -129,13 +128,13 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 		return nil, err
 	}
 	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {
-		r.operationsErr = loadOperations(r.operations) // before anyone else can use TensorFlow
+		r.operationsErr = loadOperations(r.operations) // before other goroutines can use TensorFlow
 	}
 	opened.Store(r)
 	return r, nil
 }
 
-// loadOperations loads the library of our own operations if it is what was built.
+// loadOperations loads the library of our own operations if it matches its build.
 func loadOperations(path string) error {
 	if err := oplibrary.Verify(path); err != nil {
 		return millrace.Errorf(millrace.ErrRuntime, "%w", err)
@@ -191,7 +190,7 @@ func (r *Runtime) checkSame(o *RuntimeOptions) error {
 	return nil
 }
 
-// open opens the libraries and checks what they are.
+// open opens the libraries and checks them.
 func (l *library) open(verbose bool) error {
 	if err := runtimedir.CheckCPU(); err != nil {
 		return err

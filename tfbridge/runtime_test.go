@@ -15,7 +15,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// children are what the test binary can do in place of its tests.
+// children are the functions that the test binary can run instead of its tests.
 var children = map[string]func(){
 	"unstage": unstageChild,
 	"open": func() {
@@ -101,7 +101,7 @@ var children = map[string]func(){
 // typoChild reads a file with an unknown compression, for which TensorFlow
 // logs an error.
 func typoChild(m *SavedModel) {
-	b := &build{t: &testing.T{}, g: m.Graph} // whose cleanups nobody runs: the process ends soon
+	b := &build{t: &testing.T{}, g: m.Graph} // its cleanups never run: the process ends soon
 	one := map[string]any{"output_types": []DataType{String}, "output_shapes": []Shape{ScalarShape()}}
 	it := b.out("IteratorV2", "it", map[string]any{"shared_name": "", "container": "", "output_types": one["output_types"], "output_shapes": one["output_shapes"]})
 	ds := b.out("TFRecordDataset", "ds", nil, b.constant("file", os.Args[0]), b.constant("typo", "LZ4"), b.constant("size", int64(0)))
@@ -121,7 +121,8 @@ func report(err error) {
 	fmt.Printf("%v: %v\n", errors.Is(err, millrace.ErrRuntime), err)
 }
 
-// A deterministic runtime refuses what would differ from run to run.
+// A deterministic runtime refuses operations whose results would differ from run to
+// run.
 func TestDeterministic(t *testing.T) {
 	testruntime.Need(t)
 	out, ok := child(t, "deterministic", deterministicOps+"=")
@@ -204,7 +205,8 @@ func TestOpenMissingSymbol(t *testing.T) {
 	wantText(t, out, "true: "+dir, "symbol TF_Version is missing")
 }
 
-// A directory without runtime.json is opened with every symbol looked up.
+// The libraries of a directory without runtime.json are opened with all symbols
+// resolved.
 func TestOpenElsewhere(t *testing.T) {
 	testruntime.Need(t)
 	r, err := Open(nil)

@@ -25,16 +25,16 @@ type SavedModel struct {
 	// Inline makes Run execute operations in the calling thread, as
 	// [Callable.Inline] does. Set it before the first Run.
 	Inline bool
-	// AnyShape makes Run take inputs of another shape than the signature's: TensorFlow's
-	// operations decide. Set it before the first Run.
+	// AnyShape makes Run accept inputs of another shape than the signature's:
+	// TensorFlow's operations then check the shapes. Set it before the first Run.
 	AnyShape bool
 
-	prepared sync.Map // of *preparedSignature by preparedKey
+	prepared sync.Map // *preparedSignature values by preparedKey
 }
 
-// LoadSavedModel loads the part of a model that has all of tags ("serve"), and
-// runs what restores its variables. It checks nothing that TensorFlow does not;
-// package savedmodel does.
+// LoadSavedModel loads the part of a model that has all of tags ("serve"), and restores
+// its variables. Beyond TensorFlow's own checks it checks nothing; package savedmodel
+// does.
 //
 // It wraps TF_LoadSessionFromSavedModel.
 func LoadSavedModel(dir string, tags []string, o *SessionOptions) (*SavedModel, error) {
@@ -47,10 +47,9 @@ func LoadSavedModel(dir string, tags []string, o *SessionOptions) (*SavedModel, 
 	return m, nil
 }
 
-// NewSavedModel returns the model whose graph was imported, and whose variables
-// were restored, in a session. meta is its description, a serialized
-// MetaGraphDef message. The model owns session and graph from here on; after an
-// error they stay the caller's.
+// NewSavedModel returns the model whose graph was imported, and whose variables were
+// restored, in a session. meta is its description, a serialized MetaGraphDef message.
+// The model owns session and graph afterwards; after an error they stay the caller's.
 func NewSavedModel(s *Session, meta []byte) (*SavedModel, error) {
 	if s == nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "there is no session: it is nil")
@@ -98,8 +97,8 @@ func loadSavedModel(g *Graph, dir string, tags []string, o *SessionOptions) (*Sa
 	return m, nil
 }
 
-// errLoad returns the error about a model that could not be loaded. Its class is
-// not that of TensorFlow's code.
+// errLoad returns the error about a model that could not be loaded. Its class does not
+// follow from TensorFlow's code.
 func errLoad(dir string, err error) error {
 	var tf *Error
 	if errors.As(err, &tf) && tf.Code == ResourceExhausted {
@@ -120,9 +119,9 @@ func (m *SavedModel) Close() error {
 	return errors.Join(m.Session.Close(), m.Graph.Close())
 }
 
-// LoadSavedModelContext is LoadSavedModel that returns when ctx is done, with an
-// error of class millrace.ErrCanceled. TensorFlow cannot stop loading: it goes
-// on in the background, and then the model is closed.
+// LoadSavedModelContext is LoadSavedModel that returns when ctx is done, with an error
+// of class millrace.ErrCanceled. TensorFlow cannot stop loading: it continues in the
+// background, and the model is closed when it ends.
 //
 // It wraps TF_LoadSessionFromSavedModel.
 func LoadSavedModelContext(ctx context.Context, dir string, tags []string, o *SessionOptions) (*SavedModel, error) {

@@ -171,7 +171,8 @@ func TestSavedModelOutputs(t *testing.T) {
 	}
 }
 
-// A session does not fetch what it is fed. An output that is an input is a copy.
+// A session cannot fetch a fed output. An output that is also an input is returned as a
+// copy.
 func TestSavedModelPassesInputs(t *testing.T) {
 	m := load(t, "outputs")
 	sig := m.Signatures["serving_default"]
@@ -248,7 +249,7 @@ func TestParseSignatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range len(pb) { // whatever comes, it must only not crash
+	for n := range len(pb) { // any result is fine as long as it does not crash
 		parseSignatures(pb[n:])
 	}
 	for _, raw := range []string{"\x2a\x01", "\x2a\x02\x12\x05", "\xff"} {
@@ -258,7 +259,7 @@ func TestParseSignatures(t *testing.T) {
 	}
 }
 
-// Loading and closing again and again leaves nothing behind.
+// Repeated loading and closing leaks nothing.
 func TestLoadCloseRounds(t *testing.T) {
 	testruntime.Need(t)
 	rounds := 100

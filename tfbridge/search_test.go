@@ -9,9 +9,9 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// Libraries in the current directory or on the loader's search path are not
-// taken for the runtime's, neither directly nor as what the runtime depends
-// on: they have the right names and are none.
+// Fake libraries with the right names, in the current directory or on the loader's
+// search path, are not loaded, neither as the runtime's own libraries nor as their
+// dependencies.
 func TestOpenSearchesNowhere(t *testing.T) {
 	testruntime.Need(t)
 	r, err := Open(nil)

@@ -20,12 +20,12 @@ type Session struct {
 	closing chan struct{} // closed when Close begins
 	freed   chan struct{} // closed when the C object is gone
 	calls   *sessionCalls
-	runs    sync.Pool // of *run, between runs
+	runs    sync.Pool // holds *run values between runs
 
 	inFlight     runList       // runs that hold a reference
-	closeTimeout time.Duration // how long Close waits for them
+	closeTimeout time.Duration // how long Close waits for these runs
 	loopPool     bool          // see SessionOptions.LoopPool
-	blocked      error         // of the first Close, about runs that have not ended
+	blocked      error         // error of the first Close, about runs that have not ended
 
 	guards  guardPool // operations that interrupt runs
 	planner planner   // runs that Run has prepared
@@ -63,7 +63,7 @@ func adoptSession(p *C.TF_Session, g *Graph, o *SessionOptions) *Session {
 	}
 	s.loopPool = o != nil && o.LoopPool
 	s.h = own(s, kindSession, p, func(p *C.TF_Session) {
-		calls.stop()    // otherwise a run that waits for a Go function would go on
+		calls.stop()    // otherwise a run that waits for a Go function would never end
 		closeSession(p) // TF_DeleteSession alone does not cancel runs
 		st := C.TF_NewStatus()
 		sessionsByPtr.Delete(sessionToken(p)) // before another session gets its address
@@ -122,9 +122,9 @@ func (s *Session) check() error {
 	}
 }
 
-// wrapRun returns the error that the caller of a failed run gets. If Close caused
-// the failure, the error says so: TensorFlow reports such a failure like the
-// end of the data.
+// wrapRun returns the error that the caller of a failed run gets. If Close caused the
+// failure, the error reports that: TensorFlow reports such a failure like the end of
+// the data.
 func (s *Session) wrapRun(err error) error {
 	select {
 	case <-s.closing:

@@ -14,13 +14,12 @@ import (
 	"millrace"
 )
 
-// # Closing a session beside its runs
+// # Closing a session during its runs
 //
-// The question. Close cancels the runs in flight, and the session may be freed
-// only when they have ended. Most operations notice a cancellation. Some never
-// do: Unstage waits for another run to stage something, and no other run can
-// begin once the session is closed. A Close that waits for such a run waits for
-// ever.
+// The question. Close cancels the runs in flight, and the session may be freed only
+// when they have ended. Most operations notice a cancellation. Some never do: Unstage
+// waits for another run to stage something, and no other run can begin once the session
+// is closed. A Close that waits for such a run waits forever.
 //
 // The answer. A thread in TensorFlow cannot be stopped from outside, so Close
 // stops waiting. The session is then left to the blocked run, by the reference
@@ -37,7 +36,7 @@ import (
 // Close holds a reference while it waits, so that it can read the names of the
 // operations that the blocked runs compute.
 
-// closeTimeout is how long Close waits for runs by default.
+// closeTimeout is the default time that Close waits for runs.
 const closeTimeout = 5 * time.Second
 
 // Close cancels the runs in flight, waits for them and frees the session. Their
@@ -78,7 +77,7 @@ func (s *Session) close() {
 	if held {
 		closeSession(s.h.p)
 	}
-	s.h.Close() // no run begins from here on
+	s.h.Close() // no run begins after this
 	if held {
 		if !s.inFlight.wait(s.closeTimeout) {
 			s.blocked = s.inFlight.describe(s.closeTimeout)
@@ -102,7 +101,7 @@ func closeSession(p *C.TF_Session) {
 type runList struct {
 	mu    sync.Mutex
 	first *run
-	idle  chan struct{} // closed when the list is empty; nil if nobody waits
+	idle  chan struct{} // closed when the list is empty; nil if no goroutine waits
 }
 
 // add adds a run that begins.
@@ -156,14 +155,14 @@ func (l *runList) wait(timeout time.Duration) bool {
 	}
 }
 
-// AbandonedRun is a run that TensorFlow has not ended though its context is done.
+// AbandonedRun is a run that TensorFlow has not ended although its context is done.
 type AbandonedRun struct {
-	Since    time.Time // when its caller went on without it
-	Computes string    // the names of its fetches and targets
+	Since    time.Time // when its caller stopped waiting
+	Computes string    // names of its fetches and targets
 }
 
-// Abandoned returns the runs whose callers have gone on without them. Each holds a
-// thread and its values until TensorFlow ends it.
+// Abandoned returns the runs whose callers no longer wait for them. Each holds a thread
+// and its values until TensorFlow ends it.
 func (s *Session) Abandoned() []AbandonedRun {
 	if s == nil || !s.h.hold() {
 		return nil
@@ -172,15 +171,15 @@ func (s *Session) Abandoned() []AbandonedRun {
 	return s.inFlight.abandonedRuns()
 }
 
-// abandon notes that nobody waits for a run any more.
+// abandon records that the caller of a run has stopped waiting.
 func (l *runList) abandon(r *run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.abandoned = time.Now()
 }
 
-// abandonedRuns lists the runs that nobody waits for. The caller holds a reference
-// to the session.
+// abandonedRuns lists the runs whose callers have stopped waiting. The caller holds a
+// reference to the session.
 func (l *runList) abandonedRuns() (all []AbandonedRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +191,7 @@ func (l *runList) abandonedRuns() (all []AbandonedRun) {
 	return all
 }
 
-// describe returns an error that names what the runs in flight compute, nil if
+// describe returns an error that names the operations of the runs in flight, nil if
 // there are none. The caller holds a reference to the session, which keeps the
 // operations.
 func (l *runList) describe(timeout time.Duration) error {
@@ -215,7 +214,8 @@ func (l *runList) describe(timeout time.Duration) error {
 		timeout, strings.Join(names, ", "))
 }
 
-// describe names what c computes. The caller holds a reference to the session.
+// describe names the operations that c computes. The caller holds a reference to the
+// session.
 func (c *Callable) describe() string {
 	var names []string
 	for _, o := range c.out {

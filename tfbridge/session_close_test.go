@@ -11,8 +11,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// A run that no cancellation reaches does not keep Close: it returns an error
-// that names the operation, and leaves the session to the run.
+// A run that ignores cancellation does not block Close: Close returns an error that
+// names the operation, and the run frees the session when it ends.
 func TestCloseBesideUnstage(t *testing.T) {
 	testruntime.Need(t)
 	out, ok := child(t, "unstage")
@@ -23,8 +23,8 @@ func TestCloseBesideUnstage(t *testing.T) {
 		"again: true", "live: map[graph:0 session:1]", "a new run: closed")
 }
 
-// unstageChild closes a session while a run waits for another run to stage
-// something. The thread of that run stays, so a process of its own runs it.
+// unstageChild closes a session while a run waits for another run to stage something.
+// The thread of that run stays, so it runs in a separate process.
 func unstageChild() {
 	b := &build{t: &testing.T{}, g: NewGraph()}
 	unstage := b.out("Unstage", "unstage", map[string]any{"dtypes": []DataType{Int32}, "container": "", "shared_name": "area"})
@@ -85,7 +85,7 @@ func TestRunEndsAfterClose(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, millrace.ErrModel) {
 		t.Errorf("Close beside a run: %v", err)
 	}
-	b.g.Close() // the run goes on in it
+	b.g.Close() // the run continues in it
 	if got := LiveKinds()["session"]; got != open {
 		t.Errorf("%d sessions, want %d: the run still uses its session", got, open)
 	}

@@ -25,39 +25,38 @@ type SessionOptions struct {
 	// its fields.
 	Config []byte
 
-	// IntraOpThreads is how many threads one operation may use, and
-	// InterOpThreads how many operations run at once. 0 leaves it to Config or
-	// TensorFlow. Unless OwnThreads is set, the first session of a process
-	// decides for all sessions. InterOpThreads -1 runs operations in the
-	// calling thread: small graphs run several times as fast, but a pipeline
-	// in such a session does one thing at a time unless its options give it
-	// threads of its own.
+	// IntraOpThreads is the number of threads that one operation may use, and
+	// InterOpThreads the number of operations that run at once. With 0, Config or
+	// TensorFlow decides. Unless OwnThreads is set, the first session of a process
+	// decides for all sessions. InterOpThreads -1 runs operations in the calling
+	// thread: small graphs run several times as fast, but a pipeline in such a session
+	// does one thing at a time unless its options give it separate threads.
 	IntraOpThreads, InterOpThreads int
 	// OwnThreads gives the session its own pool of InterOpThreads threads.
 	OwnThreads bool
 	// LoopPool gives runs that can be interrupted, and that may compute a loop, a pool
 	// of threads that all such sessions share. In a pool of few threads, endless loops
 	// keep each other from being interrupted; this one has room for as many loops as
-	// there may be runs by default, 64. The session's other runs have a pool of their
-	// own, as with OwnThreads. InterOpThreads must not be -1.
+	// there may be runs by default, 64. The session's other runs use a separate pool,
+	// as with OwnThreads. InterOpThreads must not be -1.
 	LoopPool bool
 
 	// GPUGrowth allocates GPU memory as it is needed. Without it TensorFlow
 	// allocates nearly all of it at once.
 	GPUGrowth bool
-	// GPUMemoryFraction is the share of each visible GPU's memory that the
-	// process may use, from 0 to 1. 0 leaves it to TensorFlow. More than 1
-	// oversubscribes memory if the driver supports that.
+	// GPUMemoryFraction is the share of each visible GPU's memory that the process may
+	// use, from 0 to 1. With 0, TensorFlow decides. More than 1 oversubscribes memory
+	// if the driver supports that.
 	GPUMemoryFraction float64
 	// VisibleGPUs are the numbers of the GPUs that the process uses. They
 	// become GPU:0, GPU:1 and so on in this order. Nil means all, and an empty
 	// list none. The first session of a process decides for all.
 	VisibleGPUs []int
 
-	// JIT is how eagerly XLA compiles parts of the graph.
+	// JIT sets how eagerly XLA compiles parts of the graph.
 	JIT JITLevel
-	// SoftPlacement runs an operation on another device if the one that the
-	// graph asks for is missing or cannot run it. Without it that is an error.
+	// SoftPlacement runs an operation on another device if the one that the graph
+	// requests is missing or cannot run it. Without it that is an error.
 	SoftPlacement bool
 	// LogPlacement writes to stderr which device runs which operation.
 	// TensorFlow's log must be on: see RuntimeOptions.Verbose.
@@ -67,28 +66,28 @@ type SessionOptions struct {
 	// milliseconds; 0 means no timeout. Do not use it for runs that read an
 	// iterator: stopping such a run spoils the iterator for good.
 	Timeout time.Duration
-	// CloseTimeout is how long Session.Close waits for runs in flight, which
-	// it has cancelled. An operation that computes is not stopped, only waited
-	// for. 0 means 5 seconds.
+	// CloseTimeout is the time that Session.Close waits for runs in flight, after it
+	// has cancelled them. An operation that computes is not stopped, only waited for. 0
+	// means 5 seconds.
 	CloseTimeout time.Duration
 }
 
-// loopThreads is how many threads the pool for loops has, and loopPoolIndex its
-// index among the session's pools. A loop takes one thread, and its guard needs
-// another for a moment.
+// loopThreads is the number of threads in the pool for loops, and loopPoolIndex its
+// index among the session's pools. A loop takes one thread, and its guard needs another
+// for a moment.
 const (
 	loopThreads   = defaultBlocking + 8
 	loopPoolIndex = 1
 )
 
-// JITLevel is how eagerly XLA compiles.
+// JITLevel sets how eagerly XLA compiles.
 type JITLevel int
 
 // The levels, with TensorFlow's numbers.
 const (
-	JITDefault JITLevel = 0  // what TF_XLA_FLAGS says, usually nothing
+	JITDefault JITLevel = 0  // as in TF_XLA_FLAGS; usually nothing is compiled
 	JITOff     JITLevel = -1 // compile nothing
-	JITOn      JITLevel = 1  // compile what is certain to gain, on CPUs too
+	JITOn      JITLevel = 1  // compile what certainly becomes faster, on CPUs too
 	JITEager   JITLevel = 2  // compile more
 )
 
@@ -170,7 +169,7 @@ func (o *SessionOptions) config() []byte {
 	number(configLog, flag(o.LogPlacement))
 	number(configTimeout, milliseconds(o.Timeout))
 	if o.LoopPool {
-		b = appendBytes(b, configPools, nil) // number 0, the default: a pool of its own
+		b = appendBytes(b, configPools, nil) // pool 0, the default, is a private pool
 		loops := appendVarint(nil, poolThreads, loopThreads)
 		b = appendBytes(b, configPools, appendBytes(loops, poolName, []byte("millrace_loops")))
 	}
@@ -207,7 +206,7 @@ func (o *SessionOptions) gpu() []byte {
 	return b
 }
 
-// flag returns 1 for true.
+// flag converts a bool to a varint.
 func flag(b bool) int64 {
 	if b {
 		return 1
@@ -215,14 +214,14 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// milliseconds rounds up.
+// milliseconds returns d in milliseconds, rounded up.
 func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
 // fewestThreads returns a ConfigProto that gives a machine with one processor two
-// inter-op threads, unless the options say how many. With one, a loop that computes
-// would keep its own guard from running; guard.go tells why that matters.
+// inter-op threads, unless the options set the number. With one thread, a loop that
+// computes would keep its own guard from running; guard.go explains why that matters.
 func fewestThreads() []byte {
 	if runtime.NumCPU() > 1 {
 		return nil

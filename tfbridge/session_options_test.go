@@ -16,7 +16,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// What the options say is what TensorFlow reads, over what Config says.
+// TensorFlow reads the values of the options, which override Config.
 func TestSessionConfigMessage(t *testing.T) {
 	raw, err := proto.Marshal(&tfproto.ConfigProto{
 		IntraOpParallelismThreads: 7,
@@ -83,7 +83,7 @@ func TestSessionOptionsRefuse(t *testing.T) {
 	}
 }
 
-// A timeout ends a run that waits, and the session works on.
+// A timeout ends a waiting run, and the session keeps working.
 func TestTimeouts(t *testing.T) {
 	b := newBuild(t)
 	_, get := emptyQueue(b)

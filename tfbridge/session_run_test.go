@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 		}
 		o.Close()
 	}
-	// An operation added after the session, and only a target.
+	// This operation is added after the session, and is only a target.
 	z := b.out("Neg", "z", nil, y)
 	if diff := cmp.Diff([]float32{-2, -4}, run1(t, s, map[Output]*Tensor{x: in}, z)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -56,7 +56,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Every type goes in and comes out.
+// Values of every type can be fed and fetched.
 func TestRunTypes(t *testing.T) {
 	b := newBuild(t)
 	s := b.session()
@@ -71,7 +71,7 @@ func TestRunTypes(t *testing.T) {
 	}
 }
 
-// Strings live on in TensorFlow after the tensor that brought them is closed.
+// Strings stay valid in TensorFlow after their tensor is closed.
 func TestStringsOutliveTheirTensor(t *testing.T) {
 	b := newBuild(t)
 	p := b.placeholder("p", String, Shape{})
@@ -159,7 +159,7 @@ func TestRunRefuses(t *testing.T) {
 	if _, err := c.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "0 values for 1 feeds") {
 		t.Errorf("too few values: %v", err)
 	}
-	// The session works all the same.
+	// The session still works.
 	out, err := c.Run(t.Context(), []*Tensor{good})
 	if err != nil {
 		t.Fatal(err)
@@ -240,14 +240,14 @@ func TestGraphClosedFirst(t *testing.T) {
 	out[0].Close()
 }
 
-// emptyQueue returns a queue, and what waits for an element of it.
+// emptyQueue returns a queue, and an output that waits for an element of it.
 func emptyQueue(b *build) (queue, get Output) {
 	queue = b.out("FIFOQueueV2", "queue", map[string]any{"component_types": []DataType{Int32}})
 	return queue, b.out("QueueDequeueV2", "get", map[string]any{"component_types": []DataType{Int32}}, queue)
 }
 
-// A canceled caller returns at once; the session works on, and what the run
-// waits for comes to nobody else's harm.
+// A canceled caller returns at once; the session keeps working, and the element that
+// the run takes later is not missed by another run.
 func TestRunCanceled(t *testing.T) {
 	b := newBuild(t)
 	queue, get := emptyQueue(b)
@@ -271,7 +271,7 @@ func TestRunCanceled(t *testing.T) {
 	if err := <-done; !errors.Is(err, millrace.ErrCanceled) || !errors.Is(err, cause) {
 		t.Errorf("canceled run: %v", err)
 	}
-	x.Close() // the run may go on with it
+	x.Close() // the run may still use it
 	if _, err := s.RunContext(ctx, nil, []Output{y}, nil); !errors.Is(err, millrace.ErrCanceled) {
 		t.Errorf("run with an ended context: %v", err)
 	}
@@ -280,8 +280,8 @@ func TestRunCanceled(t *testing.T) {
 	}
 }
 
-// Readers of a session that is closed get their element or are told so; none
-// is told that the data ended.
+// Readers of a session that is being closed get their element or an error that it is
+// closed, but never the end of the data.
 func TestCloseStorm(t *testing.T) {
 	b := newBuild(t)
 	it := b.out("IteratorV2", "it", map[string]any{"shared_name": "", "container": "", "output_types": []DataType{Int64}, "output_shapes": []Shape{ScalarShape()}})
@@ -342,8 +342,8 @@ func readUntilClosed(t *testing.T, s *Session, o Output, begun chan<- struct{}) 
 	}
 }
 
-// Runs that are prepared while session and graph are closed are prepared, or
-// fail because of Close and for no other reason.
+// Runs that are prepared while session and graph are closed either succeed, or fail
+// only because of Close.
 func TestPrepareBesideClose(t *testing.T) {
 	testruntime.Need(t)
 	rounds := 2000
@@ -368,7 +368,7 @@ func TestPrepareBesideClose(t *testing.T) {
 			ended <- err
 		}()
 		<-begun
-		b.g.Close() // the graph first: the session alone would be noticed at once
+		b.g.Close() // closes the graph first, because a closed session would be noticed at once
 		if err := <-ended; !errors.Is(err, millrace.ErrClosed) {
 			t.Errorf("beside Close: %v", err)
 		}
@@ -462,7 +462,7 @@ func runUnlimited(s *Session, fetch Output) error {
 		return err
 	}
 	for _, ctx := range []context.Context{context.Background(), context.WithValue(context.Background(), calling{}, true)} {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute) // a run that waits for a slot waits for ever
+		ctx, cancel := context.WithTimeout(ctx, time.Minute) // without a deadline a run that waits for a slot would wait forever
 		out, err := c.Run(ctx, nil)
 		cancel()
 		if err != nil {
@@ -473,7 +473,7 @@ func runUnlimited(s *Session, fetch Output) error {
 	return nil
 }
 
-// threads returns how many threads the process has.
+// threads returns the number of threads of the process.
 func threads() int {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -490,7 +490,7 @@ func TestManyBlockedCallers(t *testing.T) {
 	}
 }
 
-// What nobody closes is freed in the end, and counted.
+// Handles that are never closed are freed in the end, and counted.
 func TestDroppedHandle(t *testing.T) {
 	testruntime.Need(t)
 	if stress {
@@ -511,7 +511,7 @@ func TestDroppedHandle(t *testing.T) {
 	}
 }
 
-// Readers of one iterator get each element once, and together all of them.
+// Readers of one iterator get all elements, each exactly once.
 func TestReadersShareAnIterator(t *testing.T) {
 	b := newBuild(t)
 	attrs := map[string]any{"output_types": []DataType{Int64}, "output_shapes": []Shape{ScalarShape()}}

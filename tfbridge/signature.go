@@ -18,7 +18,7 @@ type Signature struct {
 
 // TensorInfo describes an input or output of a signature.
 type TensorInfo struct {
-	Name  string // in the graph: "serving_default_x:0"
+	Name  string // name in the graph: "serving_default_x:0"
 	DType DataType
 	Shape Shape
 }

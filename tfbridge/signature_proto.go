@@ -43,11 +43,11 @@ func tensorInfoFromProto(info proto.Message) TensorInfo {
 	return infoOf(t)
 }
 
-// wireBytes returns a message as it is read from files.
+// wireBytes returns the serialized message.
 func wireBytes(m proto.Message) []byte {
 	raw, err := proto.MarshalOptions{AllowPartial: true}.Marshal(m)
 	if err != nil {
-		return nil // text that is not UTF-8: there is no such message in a file
+		return nil // the message has text that is not UTF-8, which files never contain
 	}
 	return raw
 }

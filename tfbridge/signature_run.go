@@ -18,10 +18,10 @@ import (
 // and fetches.
 type preparedSignature struct {
 	inputs, outputs []string
-	call            *Callable // nil: there is nothing to fetch
+	call            *Callable // nil: no output has to be fetched
 
-	// passed are the outputs that the signature takes from an input as they are,
-	// each with the position of that input. A session does not fetch what it is fed.
+	// passed are the outputs that are also inputs, each with the position of that
+	// input. A session cannot fetch a fed output.
 	passed map[string]int
 }
 
@@ -31,8 +31,8 @@ type preparedSignature struct {
 // and TensorFlow stops a run that may loop or wait; see RunOptions.Interrupt. An
 // iterator of the model that such a run reads is spoiled.
 //
-// A sparse, ragged or composite tensor goes in and comes out as its components,
-// each under a name of its own; package savedmodel/sigdef lists the names.
+// A sparse, ragged or composite tensor goes in and comes out as its components, each
+// under its own name; package savedmodel/sigdef lists the names.
 //
 // It wraps TF_SessionRun.
 func (m *SavedModel) Run(ctx context.Context, key string, inputs map[string]*Tensor, outputs ...string) (map[string]*Tensor, error) {
@@ -64,7 +64,7 @@ func (m *SavedModel) Run(ctx context.Context, key string, inputs map[string]*Ten
 	return out, nil
 }
 
-// copyTensor returns a tensor with memory of its own.
+// copyTensor returns a copy of a tensor.
 func copyTensor(t *Tensor) (*Tensor, error) {
 	if t.dtype != String {
 		raw, err := t.Bytes()
@@ -147,9 +147,9 @@ func (p *preparedSignature) pass(feeds, fetches []Output) []Output {
 	return fetched
 }
 
-// fetches returns the outputs that a call computes, and notes their names in p.
-// Of a signature's outputs it leaves out those that cannot be fetched, unless
-// they are asked for by name or there are no others.
+// fetches returns the outputs that a call computes, and records their names in p. It
+// skips outputs that cannot be fetched, unless they are requested by name or there are
+// no others.
 func (m *SavedModel) fetches(key string, p *preparedSignature, outputs []string) ([]Output, error) {
 	sig := m.Signatures[key]
 	names := slices.Compact(slices.Sorted(slices.Values(outputs)))
@@ -220,8 +220,8 @@ func (m *SavedModel) values(key string, p *preparedSignature, inputs map[string]
 	return values, nil
 }
 
-// explainShapes adds to the failure of a run which inputs had another shape than the
-// signature's, if it may be their fault.
+// explainShapes adds to a run's error the inputs whose shapes differ from the
+// signature's, if they may be the cause.
 func (m *SavedModel) explainShapes(key string, p *preparedSignature, values []*Tensor, err error) error {
 	var failed *Error
 	if !errors.As(err, &failed) || failed.Code != InvalidArgument {

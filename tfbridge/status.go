@@ -34,9 +34,9 @@ const (
 	Unauthenticated    Code = 16
 )
 
-// codes holds the name of each code, and the class of an error of which nothing
-// else is known. Callers that know what was being done, such as reading or
-// loading a model, choose a better class.
+// codes holds the name of each code, and the default class of an error with that code.
+// Callers that know the context, such as reading or loading a model, choose a better
+// class.
 var codes = [...]struct {
 	name  string
 	class millrace.Class
@@ -68,7 +68,7 @@ func (c Code) Error() string {
 	return codes[c].name
 }
 
-// class returns the class of an error of which only the code is known.
+// class returns the default class of an error with the code.
 func (c Code) class() millrace.Class {
 	if c < 0 || int(c) >= len(codes) {
 		return millrace.ErrInternal
@@ -81,7 +81,7 @@ func (c Code) class() millrace.Class {
 type Error struct {
 	Func string // C function that failed: "TF_SessionRun"
 	Code Code   // an error itself: errors.Is(err, tfbridge.OutOfRange)
-	Msg  string // TensorFlow's own words; may hold bytes of records
+	Msg  string // TensorFlow's own message; may contain bytes of records
 }
 
 // Error returns function, code and message, shortened, escaped and limited in length.
@@ -123,8 +123,8 @@ func errClosed(what string) error {
 	return millrace.Errorf(millrace.ErrClosed, "%s is closed", what)
 }
 
-// errUnusable returns the error of a call on v, which is nil or else closed. The
-// zero value counts as closed.
+// errUnusable returns the error of a call on v, which is nil or closed. The zero value
+// counts as closed.
 func errUnusable[T any](what string, v *T) error {
 	if v == nil {
 		return millrace.Errorf(millrace.ErrClosed, "%s is nil", what)

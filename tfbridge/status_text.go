@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// tails match what TensorFlow adds to messages and nobody can use: advice about
-// Python modules, the whole definition of an operation that the message names
-// already, and a question about a file that it does not name.
+// tails match useless endings of TensorFlow's messages: advice about Python modules,
+// the whole definition of an operation that the message already names, and a question
+// about a file that it does not name.
 var tails = regexp.MustCompile(`(?s)( in binary running on \S+)?\. Make sure the Op and Kernel are registered.*?first accessed\.` +
 	`| while building NodeDef '[^']*'( using Op<name=.*>)?` +
 	`| \(Is this even a TFRecord file\?\)`)
@@ -20,19 +20,19 @@ var tails = regexp.MustCompile(`(?s)( in binary running on \S+)?\. Make sure the
 // breaks match the ends of lines and the blanks around them.
 var breaks = regexp.MustCompile(`\s*\n\s*`)
 
-// shorten returns a message of TensorFlow's without what nobody can use. It is
-// for display alone: Msg keeps the whole message, and nothing decides by either.
+// shorten removes useless endings from a message of TensorFlow. It is for display only:
+// Msg keeps the whole message, and no decision depends on either.
 func shorten(msg string) string {
 	return breaks.ReplaceAllLiteralString(tails.ReplaceAllLiteralString(msg, ""), " ")
 }
 
 const (
-	maxMessage = 1024 // bytes of a message that are shown
-	maxForeign = 64   // bytes that are shown from the first one on that is not text
+	maxMessage = 1024 // maximum bytes of a message that are shown
+	maxForeign = 64   // maximum bytes that are shown after the first byte that is not text
 )
 
-// printable escapes bytes that do not print. TensorFlow copies the bytes of
-// records into some messages, so little is shown from the first such byte on.
+// printable escapes bytes that do not print. TensorFlow copies the bytes of records
+// into some messages, so only a few bytes are shown after the first such byte.
 func printable(msg string) string {
 	var b strings.Builder
 	end := min(len(msg), maxMessage)

@@ -45,11 +45,11 @@ func setC(name, value string) {
 // TensorFlow reads any setting.
 var startupLog = regexp.MustCompile(`^(WARNING: All log messages before absl::InitializeLog\(\)|[IWE]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE] )`)
 
-// holdStderr runs open while file descriptor 2 leads to memory, and then writes
-// the held text to stderr. If open succeeded it leaves out TensorFlow's start-up
-// log; the rest may come from other goroutines.
+// holdStderr runs open while file descriptor 2 is redirected to memory, and then writes
+// the buffered text to stderr. If open succeeded it omits TensorFlow's start-up log;
+// the rest may come from other goroutines.
 func holdStderr(open func() error) error {
-	// No process may start meanwhile: it would inherit the descriptor.
+	// No child process may start meanwhile: it would inherit the descriptor.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	memory, err := unix.MemfdCreate("millrace-stderr", unix.MFD_CLOEXEC)
@@ -74,7 +74,7 @@ func holdStderr(open func() error) error {
 	return failure
 }
 
-// replay writes the held text to stderr.
+// replay writes the buffered text to stderr.
 func replay(held *os.File, all bool) {
 	if _, err := held.Seek(0, io.SeekStart); err != nil {
 		return

@@ -9,7 +9,7 @@ import (
 
 const stress = true
 
-// collect gives the cleanups of everything unreachable time to run.
+// collect runs the collector and gives the cleanups of unreachable values time to run.
 func collect() {
 	runtime.GC()
 	time.Sleep(time.Millisecond)

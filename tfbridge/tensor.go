@@ -16,20 +16,20 @@ import (
 // Tensor is an array of elements of one data type, in C memory. Many goroutines
 // may read and feed it concurrently. Close frees it.
 //
-// reflect.DeepEqual finds two open tensors of one data type and shape equal
-// whatever they hold, as with TensorFlow's own binding. Compare their Value.
+// reflect.DeepEqual finds two open tensors of one data type and shape equal whatever
+// their contents are, as with TensorFlow's own binding. Compare their Value.
 type Tensor struct {
 	h     handle[*C.TF_Tensor]
 	dtype DataType
 	rank  int
 	few   [4]int64 // the dimensions, if there are at most 4
 	many  []int64  // the dimensions otherwise
-	n     int64    // elements
-	bytes uintptr  // of the elements; 24 for each string
+	n     int64    // number of elements
+	bytes uintptr  // size of the elements; 24 for each string
 	data  *element
 }
 
-// element stands for the elements of any data type. reflect.DeepEqual finds two
+// element represents the elements of any data type. reflect.DeepEqual finds two
 // pointers to it equal, but not two different values of unsafe.Pointer.
 type element struct{}
 
@@ -216,8 +216,8 @@ func (t *Tensor) NumElements() int64 {
 	return t.n
 }
 
-// ByteSize returns the size of the elements in bytes. For strings it is 24 for
-// each, without the memory that longer strings have elsewhere.
+// ByteSize returns the size of the elements in bytes. Strings count 24 bytes each,
+// without the separate memory of long strings.
 func (t *Tensor) ByteSize() int64 {
 	if t == nil {
 		return 0

@@ -7,10 +7,10 @@ import "C"
 
 import "runtime"
 
-// adoptTensor returns a Tensor that owns p. It is one allocation: the handle is a
-// field of the Tensor, and a finalizer frees a tensor that nobody closed, because
-// a cleanup would cost three more allocations. With a finalizer a Tensor must not
-// point to itself, or the collector would never free it.
+// adoptTensor returns a Tensor that owns p. It is one allocation: the handle is a field
+// of the Tensor, and a finalizer frees a tensor that was never closed, because a
+// cleanup would cost three more allocations. With a finalizer a Tensor must not point
+// to itself, or the collector would never free it.
 func adoptTensor(p *C.TF_Tensor) *Tensor {
 	var info C.mr_info
 	C.mr_describe(p, &info)

@@ -11,9 +11,9 @@ import (
 	"millrace/dtype"
 )
 
-// Reshape gives the tensor another shape of as many elements. Nothing is
-// copied: slices that Bytes and View gave stay valid. No one else may use the
-// tensor meanwhile; a run that still holds it is an error.
+// Reshape gives the tensor another shape with the same number of elements. Nothing is
+// copied: slices from Bytes and View stay valid. Nothing else may use the tensor
+// meanwhile; it is an error if a run still holds it.
 //
 // It wraps TF_TensorBitcastFrom.
 func (t *Tensor) Reshape(shape []int64) error {
@@ -56,10 +56,10 @@ func (t *Tensor) setDims(shape []int64) {
 	copy(t.dims(), shape)
 }
 
-// AllocateTensor returns a tensor of any data type with contents in Go: numbers,
-// bools and strings. Strings are empty. Other elements are not initialized: fill
-// them by CopyElements, or through [Tensor.Bytes] or [View], before anything else
-// uses the tensor.
+// AllocateTensor returns a tensor of any data type whose contents Go can read: numbers,
+// bools and strings. Strings are empty. Other elements are not initialized: fill them
+// by CopyElements, or through [Tensor.Bytes] or [View], before anything else uses the
+// tensor.
 //
 // It wraps TF_NewTensor.
 func AllocateTensor(dt DataType, shape []int64) (*Tensor, error) {
@@ -67,10 +67,10 @@ func AllocateTensor(dt DataType, shape []int64) (*Tensor, error) {
 }
 
 // CopyElements copies n elements of from, beginning with element start, over the
-// elements of t that begin with element at, both in row-major order. The tensors
-// have the same data type, and may be one tensor if the elements do not overlap.
-// Nothing else may use the elements of t meanwhile. Other goroutines may read
-// from, and close either.
+// elements of t that begin with element at, both in row-major order. The tensors must
+// have the same data type, and may be the same tensor if the elements do not overlap.
+// Nothing else may use the elements of t meanwhile. Other goroutines may read from, and
+// close either.
 //
 // It wraps TF_StringCopy for strings.
 func (t *Tensor) CopyElements(at int64, from *Tensor, start, n int64) error {
@@ -104,12 +104,12 @@ func (t *Tensor) CopyElements(at int64, from *Tensor, start, n int64) error {
 	return nil
 }
 
-// SplitRows cuts the tensor along its first dimension into tensors of so many
-// rows, the last one perhaps of fewer. They share the tensor's memory, which stays
-// until the last of them is closed, whether t is closed before or after. A part
-// that would not begin at a multiple of 64 bytes is a copy, because TensorFlow
-// computes with aligned tensors only. The caller closes the parts. Strings cannot
-// be cut, nor can a scalar or a tensor without elements.
+// SplitRows splits the tensor along its first dimension into tensors of the given
+// number of rows; the last may have fewer. They share the tensor's memory, which stays
+// until the last of them is closed, whether t is closed before or after. A part that
+// would not begin at a multiple of 64 bytes is a copy, because TensorFlow only computes
+// with aligned tensors. The caller closes the parts. Strings, scalars and tensors
+// without elements cannot be split.
 //
 // It wraps TF_NewTensor.
 func (t *Tensor) SplitRows(rows int64) ([]*Tensor, error) {

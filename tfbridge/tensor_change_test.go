@@ -72,7 +72,7 @@ func TestReshapeRefuses(t *testing.T) {
 			t.Errorf("Reshape(%v): %v", shape, err)
 		}
 	}
-	if !x.h.hold() { // as a run does
+	if !x.h.hold() { // takes a reference as a run does
 		t.Fatal("closed")
 	}
 	if err := x.Reshape([]int64{2, 2}); !errors.Is(err, millrace.ErrConfig) {

@@ -26,8 +26,8 @@ func TestCopyElements(t *testing.T) {
 	}
 }
 
-// Strings are copied, and the bytes that they hold are counted: those of the
-// strings that were overwritten no longer.
+// Strings are copied, and their bytes are counted; the bytes of overwritten strings no
+// longer are.
 func TestCopyStrings(t *testing.T) {
 	testruntime.Need(t)
 	long := strings.Repeat("long", 100)

@@ -161,10 +161,9 @@ func (th *TensorHandle) ToTensor() (*Tensor, error) {
 	return adoptTensor(t), nil
 }
 
-// CopyToDevice returns a handle on a copy in the memory of a device of c, named
-// as in ListDevices. If th is already there, the two handles share the memory.
-// One of the two devices has to be a CPU. The copy keeps the context until it
-// is closed.
+// CopyToDevice returns a handle on a copy in the memory of a device of c, named as in
+// ListDevices. If th is already there, the two handles share the memory. One of the two
+// devices must be a CPU. The copy keeps the context until it is closed.
 //
 // It wraps TFE_TensorHandleCopyToDevice.
 func (th *TensorHandle) CopyToDevice(c *Context, device string) (*TensorHandle, error) {

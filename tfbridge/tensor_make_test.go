@@ -116,7 +116,7 @@ func TestNewTensorFromBytes(t *testing.T) {
 	for dt := DataType(1); dt.Known(); dt++ {
 		n := 6 * dt.Size()
 		if dt == Bool {
-			continue // whose bytes are 0 or 1
+			continue // the bytes of a bool are 0 or 1
 		}
 		x, err := NewTensorFromBytes(dt, []int64{2, 3}, raw[:n])
 		if dt.Size() == 0 {

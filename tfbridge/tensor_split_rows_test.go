@@ -9,8 +9,8 @@ import (
 	"millrace"
 )
 
-// The parts of a tensor share its memory and outlive it, in any order. A run takes
-// them as any tensor.
+// The parts of a tensor share its memory and outlive it, in any order. A run accepts
+// them like any tensor.
 func TestSplitRows(t *testing.T) {
 	const columns = 16 // floats, so that every row begins at a multiple of 64 bytes
 	b := newBuild(t)
@@ -57,8 +57,8 @@ func TestSplitRows(t *testing.T) {
 	}
 }
 
-// Rows that begin where TensorFlow wants no tensor to begin are copied; what one
-// part holds is what the rows held all the same.
+// Rows whose address is not aligned as TensorFlow requires are copied; the parts still
+// have the values of the rows.
 func TestSplitRowsThatAreNotAligned(t *testing.T) {
 	x := newTestTensor(t, [][]int32{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})
 	parts, err := x.SplitRows(1)

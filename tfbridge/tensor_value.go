@@ -61,7 +61,7 @@ func inspect(v reflect.Value) (DataType, []int64, error) {
 		if v.IsValid() && n > 0 {
 			v = v.Index(0)
 		} else {
-			v = reflect.Value{} // there are no elements; from here on only the type is known
+			v = reflect.Value{} // there are no elements; below this only the type is known
 		}
 		typ = typ.Elem()
 	}
@@ -138,7 +138,7 @@ func stringsIn(v reflect.Value) []string {
 	return unsafe.Slice((*string)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/int(unsafe.Sizeof("")))
 }
 
-// each calls fn with the elements of v.
+// each calls fn for the elements of v.
 func (f *flattener) each(v reflect.Value, fn func(reflect.Value) error) error {
 	for i := range v.Len() {
 		f.index = append(f.index, i)
@@ -150,7 +150,7 @@ func (f *flattener) each(v reflect.Value, fn func(reflect.Value) error) error {
 	return nil
 }
 
-// checkLen fails when v is not as long as the first one at its depth.
+// checkLen returns an error if v is not as long as the first slice at its depth.
 func (f *flattener) checkLen(v reflect.Value, depth int) error {
 	if depth < len(f.shape) && int64(v.Len()) != f.shape[depth] {
 		var at strings.Builder

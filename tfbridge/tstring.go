@@ -11,8 +11,8 @@ import (
 	"millrace/dtype"
 )
 
-// packSize is how many bytes of strings one C call copies, unless a single string
-// is longer.
+// packSize is the number of bytes of strings that one C call copies, unless a single
+// string is longer.
 const packSize = 1 << 20
 
 // NewStringTensor returns a tensor with copies of values, in row-major order.
@@ -21,8 +21,8 @@ const packSize = 1 << 20
 // It wraps TF_NewTensor and TF_StringCopy.
 func NewStringTensor[S ~string | ~[]byte](shape []int64, values []S) (*Tensor, error) {
 	return newStrings(shape, len(values), func(i int) string {
-		// Strings and byte slices alike begin with pointer and length; a
-		// conversion would copy.
+		// Strings and byte slices both begin with pointer and length; a conversion
+		// would copy.
 		return *(*string)(unsafe.Pointer(&values[i]))
 	})
 }
@@ -54,10 +54,10 @@ func newStrings(shape []int64, n int, at func(i int) string) (*Tensor, error) {
 // copying a typical string.
 type packer struct {
 	t      *Tensor
-	first  int64 // the element of the first packed string
+	first  int64 // element index of the first packed string
 	packed []byte
 	ends   []int64
-	long   int64 // bytes of the strings that TensorFlow stores outside the tensor
+	long   int64 // bytes of strings that TensorFlow stores outside the tensor
 }
 
 // longString is the length from which TensorFlow stores a string outside of its
@@ -87,10 +87,9 @@ func (p *packer) flush() {
 	p.packed, p.ends = p.packed[:0], p.ends[:0]
 }
 
-// Strings returns copies of the elements, in row-major order. All share one
-// allocation; to keep a few of many for long, use strings.Clone. A concurrent
-// Close takes effect after Strings, or before it, and then Strings returns an
-// error of class millrace.ErrClosed.
+// Strings returns copies of the elements, in row-major order. All share one allocation;
+// use strings.Clone to keep only a few of them. A concurrent Close takes effect after
+// Strings, or before it, and then Strings returns an error of class millrace.ErrClosed.
 //
 // It wraps TF_StringGetSize and TF_StringGetDataPointer.
 func (t *Tensor) Strings() ([]string, error) {
@@ -112,7 +111,7 @@ func (t *Tensor) stringsHeld() []string {
 	C.mr_string_ends(t.h.p, C.int64_t(t.n), (*C.int64_t)(unsafe.SliceData(ends)))
 	packed := make([]byte, ends[t.n-1])
 	C.mr_pack_strings(t.h.p, C.int64_t(t.n), (*C.char)(unsafe.Pointer(unsafe.SliceData(packed))))
-	all := unsafe.String(unsafe.SliceData(packed), len(packed)) // packed is not written to any more
+	all := unsafe.String(unsafe.SliceData(packed), len(packed)) // packed is not changed any more
 	at := int64(0)
 	for i, end := range ends {
 		out[i], at = all[at:end], end

@@ -14,8 +14,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// The names that programs for TensorFlow's own Go binding use are this
-// package's, methods included.
+// This package has the names that programs for TensorFlow's own Go binding use,
+// including methods.
 func TestDataTypeIsOfTheLeaf(t *testing.T) {
 	var d DataType = dtype.Half
 	if d != Half || d.String() != "float16" || d.Size() != 2 || Complex != Complex64 {
@@ -97,7 +97,7 @@ func TestCodeClasses(t *testing.T) {
 	}
 }
 
-// Reading beside a Close gives everything or that the tensor is closed.
+// A read during Close returns all contents, or the error that the tensor is closed.
 func TestReadsBesideClose(t *testing.T) {
 	testruntime.Need(t)
 	text := slices.Repeat([]string{strings.Repeat("text", 20)}, 100)
@@ -114,7 +114,7 @@ func TestReadsBesideClose(t *testing.T) {
 		reads := []func() (whole bool, err error){
 			func() (bool, error) { got, err := a.Strings(); return slices.Equal(got, text), err },
 			func() (bool, error) { got, err := a.StringAt(99); return got == text[99], err },
-			func() (bool, error) { got, err := b.Bytes(); return len(got) == 8*len(numbers), err }, // not its contents
+			func() (bool, error) { got, err := b.Bytes(); return len(got) == 8*len(numbers), err }, // the contents are not compared
 			func() (bool, error) { got, err := View[int64](b); return len(got) == len(numbers), err },
 			func() (bool, error) {
 				switch got := a.Value().(type) {

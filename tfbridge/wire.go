@@ -8,8 +8,8 @@ import (
 	"millrace/internal/base/wire"
 )
 
-// The few messages that are read and written here are handled field by field:
-// a MetaGraphDef holds the whole graph, of which only a corner matters.
+// The few messages that are read and written here are handled field by field: a
+// MetaGraphDef contains the whole graph, but only a few fields are needed.
 
 // The fields used of AttrValue, AttrValue.ListValue and NameAttrList.
 const (
@@ -29,8 +29,8 @@ func funcListProto(names []FuncName) AttrProto {
 	return appendBytes(nil, attrFieldList, list)
 }
 
-// parseFuncs returns the function or functions that an AttrValue message
-// names, or the message itself if it is something else or says more.
+// parseFuncs returns the function or functions that an AttrValue message names, or the
+// message itself if it contains anything else.
 func parseFuncs(raw AttrProto) any {
 	single, list := []FuncName(nil), []FuncName(nil)
 	ok := wire.Each(raw, func(num protowire.Number, v []byte, _ uint64) bool {

@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// drain reads all records of a reader and returns how many there were and what
-// ended it, nil standing for the end of the data.
+// drain reads all records of a reader. It returns their number and the error that ended
+// it, nil at the end of the data.
 func drain(tb testing.TB, r *tfrecord.Reader) (int64, error) {
 	tb.Helper()
 	for {
@@ -41,7 +41,7 @@ func drain(tb testing.TB, r *tfrecord.Reader) (int64, error) {
 	}
 }
 
-// write puts data into a file of its own and returns the path.
+// write writes data to a new file and returns the path.
 func write(tb testing.TB, data []byte) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "data.tfrecords")
@@ -51,7 +51,7 @@ func write(tb testing.TB, data []byte) string {
 	return path
 }
 
-// checkFault compares an error with what a case says of it.
+// checkFault compares an error with the one that a case expects.
 func checkFault(t *testing.T, c corrupt.Case, err error) {
 	t.Helper()
 	if c.Class == "" {
@@ -114,7 +114,7 @@ func TestCases(t *testing.T) {
 				if n != c.Good {
 					t.Errorf("%d records, want %d", n, c.Good)
 				}
-				c.Text = strings.ReplaceAll(c.Text, "7 remain, ", "") // the size is not known here
+				c.Text = strings.ReplaceAll(c.Text, "7 remain, ", "") // the size is unknown here
 				c.Text, _, _ = strings.Cut(c.Text, ", 7 remain")
 				checkFault(t, c, err)
 			}
@@ -143,9 +143,9 @@ func checkGolden(t *testing.T, path, got string) {
 	}
 }
 
-// TestEveryCut cuts a file at every byte (row C09). Only a plain file cut
-// between two records and one of no bytes read as whole, and then the count
-// tells.
+// TestEveryCut cuts a file at every byte (row C09). Only a plain file that is cut
+// between two records and an empty file read as complete; the number of records shows
+// the cut.
 func TestEveryCut(t *testing.T) {
 	file := corrupt.File()
 	for _, in := range []struct {

@@ -2,8 +2,8 @@ package tfrecord
 
 import "millrace"
 
-// Compression is how the bytes of a whole file are compressed. Its values are
-// those of a manifest's "compression", "" standing for null.
+// Compression is the compression of a whole file. Its values are the values of
+// "compression" in a manifest; "" means null.
 type Compression string
 
 // The compressions. TensorFlow's SNAPPY is not supported.
@@ -21,8 +21,8 @@ func (c Compression) String() string {
 	return string(c)
 }
 
-// TensorFlow returns the name of c for TensorFlow's operations. They take a name
-// that they do not know, such as "gzip" in lower case, for no compression.
+// TensorFlow returns the name of c for TensorFlow's operations. They treat an unknown
+// name, such as "gzip" in lower case, as no compression.
 func (c Compression) TensorFlow() string {
 	switch c {
 	case GZIP:
@@ -33,7 +33,7 @@ func (c Compression) TensorFlow() string {
 	return ""
 }
 
-// check returns an error if c is none of the constants.
+// check returns an error unless c is one of the constants.
 func (c Compression) check() error {
 	switch c {
 	case None, GZIP, ZLIB:

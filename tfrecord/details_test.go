@@ -21,7 +21,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// A file that is not there is named once, with what was tried, and no record.
+// The error about a missing file names it once, with the operation, and without a
+// record.
 func TestMissingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.tfrecords")
 	_, openErr := tfrecord.OpenFile(path, nil)
@@ -38,7 +39,7 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// An index says what was scanned, and its error which file changed.
+// An index describes the scanned file, and its error names the file that changed.
 func TestIndexFields(t *testing.T) {
 	path := write(t, corrupt.Gzip(corrupt.File()))
 	x, err := tfrecord.Scan(t.Context(), path, &tfrecord.ReaderOptions{Compression: tfrecord.GZIP})
@@ -55,7 +56,7 @@ func TestIndexFields(t *testing.T) {
 	}
 }
 
-// A limit is printed in the unit in which it comes out even.
+// A limit is printed in a unit in which it is a whole number.
 func TestLimitText(t *testing.T) {
 	for limit, want := range map[int64]string{
 		1000: "cap 1000 bytes", 1 << 10: "cap 1 KiB", 1<<10 + 1: "cap 1025 bytes", 3 << 9: "cap 1536 bytes",
@@ -68,7 +69,7 @@ func TestLimitText(t *testing.T) {
 	}
 }
 
-// At leaves a place that is known, and the first record's is 0.
+// At does not change a known location. The first record is record 0.
 func TestAtKeepsPlaces(t *testing.T) {
 	rec := tfrecord.Record{Ordinal: 7, Offset: 700}
 	tests := []struct{ err, want *millrace.Error }{
@@ -91,8 +92,8 @@ func TestAtKeepsPlaces(t *testing.T) {
 	}
 }
 
-// The header of a gzip member: reserved flags, a flag that means nothing, and a
-// field as long as two bytes can say.
+// The header of a gzip member: reserved flags, a flag that means nothing, and a field
+// of the maximum length.
 func TestGzipFlags(t *testing.T) {
 	plain := corrupt.Gzip(corrupt.File())
 	o := &tfrecord.ReaderOptions{Compression: tfrecord.GZIP}
@@ -136,7 +137,7 @@ func TestGzipHeaderChecksum(t *testing.T) {
 	}
 }
 
-// A stream that ends early says how many records came before.
+// The error about a stream that ends early has the number of complete records.
 func TestCutStreamSaysWhere(t *testing.T) {
 	whole := corrupt.Gzip(corrupt.Frame(corrupt.Example(0)))
 	for n, want := range map[int]string{len(whole) - 1: "after record 0", 12: "before the first record is whole"} {
@@ -147,7 +148,7 @@ func TestCutStreamSaysWhere(t *testing.T) {
 	}
 }
 
-// What looks like text is quoted as text, white space of every kind included.
+// Text is quoted as text, including white space of every kind.
 func TestTextIsRecognized(t *testing.T) {
 	for text, want := range map[string]string{
 		"page one\f\r\n\tpage two": "looks like text",
@@ -162,7 +163,7 @@ func TestTextIsRecognized(t *testing.T) {
 	}
 }
 
-// filling is a disk with so many bytes left.
+// filling is a disk with n bytes left.
 type filling struct{ left int }
 
 func (f *filling) Write(b []byte) (int, error) {
@@ -172,7 +173,7 @@ func (f *filling) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// The last bytes of a file may be those that have no room.
+// The disk may be full only at the last bytes of a file.
 func TestWriterFailsAtTheEnd(t *testing.T) {
 	for _, c := range []tfrecord.Compression{tfrecord.None, tfrecord.GZIP, tfrecord.ZLIB} {
 		var whole bytes.Buffer

@@ -15,14 +15,13 @@
 //
 // # Strict reading
 //
-// TensorFlow takes a file that ends inside a header, or a compressed stream
-// that ends early, for the end of the data. When a header claims 64 GiB,
-// TensorFlow allocates 64 GiB. [Reader.Next] does neither. It returns io.EOF only
-// at the end of a record and of the compressed stream. Before it allocates memory
-// it compares the length with a limit and with the size of the file. Every error
-// names the file and the record. Everything that TensorFlow reads completely is
-// accepted here too: empty files, compressed streams without records, and gzip
-// streams of several members.
+// TensorFlow treats a file that ends inside a header, or a compressed stream that ends
+// early, as the end of the data. When a header claims 64 GiB, TensorFlow allocates 64
+// GiB. [Reader.Next] does neither. It returns io.EOF only at the end of a record and of
+// the compressed stream. Before it allocates memory it compares the length with a limit
+// and with the size of the file. Every error names the file and the record. Every file
+// that TensorFlow reads completely is accepted here too: empty files, compressed
+// streams without records, and gzip streams of several members.
 //
 // [Scan] walks the headers of a file, to count its records and to refuse the file
 // before TensorFlow opens it. [Records] and [Find] read the records themselves.

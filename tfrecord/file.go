@@ -39,7 +39,7 @@ func ioError(op, path string, err error) *millrace.Error {
 	return e
 }
 
-// difference says how a file differs from what it was before, "" if it does not.
+// difference describes how a file has changed, "" if it has not.
 func difference(before, now fs.FileInfo) string {
 	switch {
 	case !os.SameFile(before, now):

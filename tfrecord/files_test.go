@@ -20,8 +20,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// TestOtherFiles opens what is no regular file (row C02) or cannot be opened
-// (C01, C03). Nothing may block: a FIFO has no writer here.
+// TestOtherFiles opens paths that are not regular files (row C02) or cannot be opened
+// (C01, C03). Opening must not block, even for a FIFO without a writer.
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
@@ -82,7 +82,7 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// TestReadError has the operating system fail at every read (row C41).
+// TestReadError makes every read fail in the operating system (row C41).
 func TestReadError(t *testing.T) {
 	file := corrupt.File()
 	for _, in := range []struct {

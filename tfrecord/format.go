@@ -12,10 +12,11 @@ const (
 	lengthSize = 8
 	crcSize    = 4
 	headerSize = lengthSize + crcSize
-	frameSize  = headerSize + crcSize // a record's bytes beside its data
+	frameSize  = headerSize + crcSize // a record's bytes in addition to its data
 )
 
-// FrameBytes is how many bytes a record takes in a file beside its data.
+// FrameBytes is the number of bytes that a record takes in a file in addition to its
+// data.
 const FrameBytes = frameSize
 
 // DefaultMaxRecordBytes is the default limit for the size of a record.
@@ -24,7 +25,7 @@ const DefaultMaxRecordBytes = 256 << 20
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // maskDelta is added to a rotated CRC. The format masks CRCs because the CRC of data
-// that contains its own CRC is a trivial value.
+// that includes its CRC is a constant.
 const maskDelta = 0xa282ead8
 
 // maskedCRC returns the masked CRC of b.
@@ -45,7 +46,7 @@ func parseHeader(h []byte) (n uint64, ok bool) {
 	return n, binary.LittleEndian.Uint32(h[lengthSize:]) == maskedCRC(h[:lengthSize])
 }
 
-// sizeText writes a number of bytes, in MiB or KiB where it comes out even.
+// sizeText formats a number of bytes, in MiB or KiB if it is a whole number of them.
 func sizeText(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

@@ -35,8 +35,8 @@ func addFiles(f *testing.F) {
 	}
 }
 
-// FuzzReader compares with the standard library and with package corrupt's
-// framing: a file read to its end holds just the records that were read.
+// FuzzReader compares with the standard library and with package corrupt's framing: a
+// file that was read to its end contains exactly the records that were read.
 func FuzzReader(f *testing.F) {
 	addFiles(f)
 	f.Fuzz(func(t *testing.T, data []byte, kind uint8) {
@@ -72,8 +72,8 @@ func readAll(data []byte, o *tfrecord.ReaderOptions) ([][]byte, error) {
 	}
 }
 
-// inflate decompresses with the standard library and reports whether the
-// stream is whole with nothing behind it.
+// inflate decompresses with the standard library and reports whether the stream is
+// complete and ends there.
 func inflate(data []byte, c tfrecord.Compression) ([]byte, bool) {
 	if c == tfrecord.None || len(data) == 0 {
 		return data, true
@@ -96,7 +96,7 @@ func inflate(data []byte, c tfrecord.Compression) ([]byte, bool) {
 	return plain, true
 }
 
-// FuzzScan compares with the Reader: a scan finds what the Reader finds, but
+// FuzzScan compares with the Reader: a scan finds the same faults as the Reader, except
 // for the checksums of data.
 func FuzzScan(f *testing.F) {
 	addFiles(f)

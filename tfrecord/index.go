@@ -13,23 +13,23 @@ import (
 type Index struct {
 	Path        string
 	Compression Compression
-	Size        int64 // of the file
+	Size        int64 // size of the file
 	ModTime     time.Time
-	Inode       uint64 // 0 where there are none
+	Inode       uint64 // 0 on systems without inodes
 	Records     int64
 	MaxRecord   int64   // data bytes of the largest record
-	DataBytes   int64   // of all records, without headers and checksums
+	DataBytes   int64   // bytes of all records, without headers and checksums
 	Layout      *Layout // with [ScanAllOptions].Layout; else nil
 
 	// Digest is the SHA-256 of the header and the data's checksum of every record, 16
-	// bytes each, so that other data have another one. It is set with Layout.
+	// bytes each, so it identifies the data. It is set with Layout.
 	Digest [sha256.Size]byte
 
-	// Rest says why nobody can read on behind the records of this Index, with
-	// [ScanAllOptions].SkipRest; nil: they are all of the file.
+	// Rest is the reason why the file cannot be read beyond the records of this Index,
+	// with [ScanAllOptions].SkipRest; nil: the Index covers the whole file.
 	Rest error
 
-	Members int64 // of a gzip file, 1 of a zlib file; TensorFlow can lose what follows one whose size is a multiple of 256 KiB
+	Members int64 // number of members of a gzip file, 1 for a zlib file; TensorFlow may lose the data after a member whose size is a multiple of 256 KiB
 
 	info fs.FileInfo
 }
@@ -51,8 +51,8 @@ func (x *Index) add(n int64) {
 	x.MaxRecord = max(x.MaxRecord, n)
 }
 
-// Changed returns an error if the file at x.Path is no longer the one that was
-// scanned, by its size, modification time and inode, and nil if it is.
+// Changed returns an error if the file at x.Path has changed since the scan, by its
+// size, modification time and inode, and nil otherwise.
 func (x *Index) Changed() error {
 	now, err := os.Stat(x.Path)
 	if err != nil {
@@ -64,7 +64,7 @@ func (x *Index) Changed() error {
 	return nil
 }
 
-// changed returns the error of a file that is no longer the one that was scanned.
+// changed returns the error about a file that has changed since the scan.
 func (x *Index) changed(diff string) error {
 	e := millrace.Errorf(millrace.ErrIO, "changed since it was scanned (%s)", diff)
 	e.Op, e.File = "read", x.Path

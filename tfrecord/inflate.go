@@ -17,22 +17,22 @@ import (
 
 // inflater decompresses a gzip stream of one or more members, or a zlib stream. A
 // library decompresses the deflate data. The inflater reads headers and trailers
-// itself, for two reasons. An error must say exactly what is wrong, and whether
-// bytes are missing, damaged or too many. And the library refuses gzip headers with
-// long names, which TensorFlow reads.
+// itself, for two reasons. An error must describe the fault exactly: missing, damaged
+// or surplus bytes. And the library refuses gzip headers with long names, which
+// TensorFlow reads.
 type inflater struct {
 	kind    Compression
 	in      *bufio.Reader
 	flate   io.ReadCloser // nil before the first member
-	sum     hash.Hash32   // of the member's data: CRC-32 or Adler-32
-	size    uint32        // of the member's data, modulo 2^32
+	sum     hash.Hash32   // checksum of the member's data: CRC-32 or Adler-32
+	size    uint32        // size of the member's data, modulo 2^32
 	open    bool          // inside a member
-	empty   bool          // the member gave no data so far
+	empty   bool          // the member has returned no data so far
 	members int64
 	err     error
 }
 
-// streamError is an error in a compressed stream. The reader adds the place.
+// streamError is an error in a compressed stream. The reader adds the location.
 type streamError struct {
 	class millrace.Class
 	msg   string
@@ -45,7 +45,7 @@ func corruptStream(format string, args ...any) error {
 }
 
 // cutStream is the error of a stream that ends early. The reader makes the message,
-// because it knows after which record the stream ends.
+// because it knows the last complete record.
 type cutStream struct{ where string }
 
 func (e *cutStream) Error() string { return "stream ends early" }
@@ -60,8 +60,8 @@ func newInflater(r io.Reader, kind Compression) *inflater {
 	return z
 }
 
-// Read returns decompressed bytes. It returns io.EOF only after a correct trailer
-// with nothing behind it, or for an empty input, which TensorFlow takes for a stream
+// Read returns decompressed bytes. It returns io.EOF only after a correct trailer at
+// the end of the input, or for an empty input, which TensorFlow treats as a stream
 // without records.
 func (z *inflater) Read(p []byte) (int, error) {
 	for z.err == nil {
@@ -85,7 +85,7 @@ func (z *inflater) Read(p []byte) (int, error) {
 	return 0, z.err
 }
 
-// explain gives an error of the deflate library its class.
+// explain adds a class to an error of the deflate library.
 func (z *inflater) explain(err error) error {
 	var bad flate.CorruptInputError
 	var bug flate.InternalError
@@ -207,7 +207,7 @@ func (z *inflater) gzipHeader() error {
 	return h.err
 }
 
-// trailer reads and checks what follows a member's data.
+// trailer reads and checks the trailer of a member.
 func (z *inflater) trailer() error {
 	want := 4
 	if z.kind == GZIP {

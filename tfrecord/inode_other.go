@@ -4,5 +4,5 @@ package tfrecord
 
 import "io/fs"
 
-// inode returns 0: there are none here.
+// inode returns 0, because this system has no inodes.
 func inode(fs.FileInfo) uint64 { return 0 }

@@ -9,20 +9,20 @@ import (
 	"millrace"
 )
 
-// Layout says where every record of a file is. It keeps the lengths of the records,
-// from which the offsets follow: a record begins where the one before it ends. So a
-// Layout takes 4 bytes a record, and 8 bytes for every 64th. Its methods may be called
-// concurrently, but for Append.
+// Layout has the location of every record of a file. It stores the lengths of the
+// records, from which the offsets follow: a record begins where the previous one ends.
+// So a Layout takes 4 bytes a record, and 8 bytes for every 64th. Its methods except
+// Append may be called concurrently.
 type Layout struct {
 	lengths []uint32
 	marks   []int64 // offset of every record whose ordinal is a multiple of markEvery
-	end     int64   // where the next record begins
+	end     int64   // offset of the next record
 }
 
-// markEvery is how many lengths are at most added up to find an offset.
+// markEvery is the maximum number of lengths to add up to find an offset.
 const markEvery = 64
 
-// MaxLayoutRecord is the greatest length that a Layout keeps.
+// MaxLayoutRecord is the largest length that a Layout can store.
 const MaxLayoutRecord = math.MaxUint32
 
 // Append adds a record of n data bytes, at most [MaxLayoutRecord].
@@ -34,7 +34,7 @@ func (l *Layout) Append(n int64) {
 	l.end += n + frameSize
 }
 
-// Grow makes room for n more records.
+// Grow allocates space for n more records.
 func (l *Layout) Grow(n int) {
 	l.lengths = slices.Grow(l.lengths, n)
 	l.marks = slices.Grow(l.marks, n/markEvery+1)
@@ -43,13 +43,14 @@ func (l *Layout) Grow(n int) {
 // Records returns the number of records.
 func (l *Layout) Records() int64 { return int64(len(l.lengths)) }
 
-// Length returns the data bytes of a record.
+// Length returns the number of data bytes of a record.
 func (l *Layout) Length(record int64) int64 { return int64(l.lengths[record]) }
 
-// Lengths returns the data bytes of all records. The caller must not change them.
+// Lengths returns the number of data bytes of each record. The caller must not change
+// the slice.
 func (l *Layout) Lengths() []uint32 { return l.lengths }
 
-// Offset returns where the header of a record begins in the uncompressed file.
+// Offset returns the offset of a record's header in the uncompressed file.
 func (l *Layout) Offset(record int64) int64 {
 	offset := l.marks[record/markEvery]
 	for _, n := range l.lengths[record-record%markEvery : record] {
@@ -58,11 +59,12 @@ func (l *Layout) Offset(record int64) int64 {
 	return offset
 }
 
-// End returns where the last record ends: the size of the uncompressed file.
+// End returns the end of the last record: the size of the uncompressed file.
 func (l *Layout) End() int64 { return l.end }
 
-// HasHeader reports whether an uncompressed file has the header of a record where the
-// Layout says. The error is one of reading, other than that the file ends before.
+// HasHeader reports whether an uncompressed file has the header of a record at the
+// Layout's offset. It only returns read errors; a file that ends before the header is
+// not one.
 func (l *Layout) HasHeader(r io.ReaderAt, record int64) (bool, error) {
 	var want, h [headerSize]byte
 	putHeader(&want, int(l.lengths[record]))
@@ -74,8 +76,8 @@ func (l *Layout) HasHeader(r io.ReaderAt, record int64) (bool, error) {
 	return h == want, nil
 }
 
-// DamagedHeader reports whether the header that an uncompressed file has where the
-// Layout says fails its checksum. The error is one of reading.
+// DamagedHeader reports whether the header at the Layout's offset in an uncompressed
+// file fails its checksum. It only returns read errors.
 func (l *Layout) DamagedHeader(r io.ReaderAt, record int64) (bool, error) {
 	var h [headerSize]byte
 	if _, err := r.ReadAt(h[:], l.Offset(record)); err != nil {
@@ -94,7 +96,7 @@ func (l *Layout) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// ParseLayout reads what AppendBinary writes.
+// ParseLayout parses the output of AppendBinary.
 func ParseLayout(b []byte) (*Layout, error) {
 	if len(b)%4 != 0 {
 		return nil, millrace.Errorf(millrace.ErrCorrupt, "%d bytes of lengths are no multiple of 4", len(b))

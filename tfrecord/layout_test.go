@@ -11,7 +11,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// A layout says where each record is that a reader finds, and lets it seek there.
+// A layout has the locations of the records that a reader finds, and the reader can
+// seek to them.
 func TestLayout(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	var records [][]byte
@@ -47,8 +48,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// HasHeader compares length and checksum at the place of a record, and takes a file
-// that ends before for one that has another header.
+// HasHeader compares length and checksum at the offset of a record. A file that ends
+// earlier counts as one with another header.
 func TestHasHeader(t *testing.T) {
 	file := corrupt.Frame([]byte("one"), []byte("three"))
 	path := write(t, file)

@@ -22,8 +22,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestClaimedMemory reads records that claim much and hold little: memory
-// follows the bytes that come, not the claim (rows C15 to C17 and C39).
+// TestClaimedMemory reads records that claim a large size but have few bytes: memory
+// follows the bytes that arrive, not the claim (rows C15 to C17 and C39).
 func TestClaimedMemory(t *testing.T) {
 	claim := append(corrupt.Header(256<<20), "short"...)
 	deflated := corrupt.Gzip(claim)
@@ -103,8 +103,8 @@ func TestManySizes(t *testing.T) {
 	}
 }
 
-// TestGzipFields reads gzip headers with everything a header can have, longer
-// than libraries like it, and cuts them everywhere.
+// TestGzipFields reads gzip headers with everything a header can have, longer than
+// libraries allow, and cuts them at every byte.
 func TestGzipFields(t *testing.T) {
 	file := corrupt.File()
 	plain := corrupt.Gzip(file)
@@ -122,7 +122,7 @@ func TestGzipFields(t *testing.T) {
 			t.Errorf("cut at %d: got %v", at, err)
 		}
 	}
-	data[3] |= 2 // a header checksum, which is not there
+	data[3] |= 2 // announces a header checksum, which is missing
 	if _, err := drain(t, tfrecord.NewReader(bytes.NewReader(data), "FILE", o)); !errors.Is(err, millrace.ErrCorrupt) {
 		t.Errorf("header checksum: got %v", err)
 	}
@@ -143,7 +143,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestReaderAllocates nothing for a record.
+// TestReaderAllocates checks that reading a record does not allocate.
 func TestReaderAllocates(t *testing.T) {
 	file := bytes.Repeat(corrupt.Frame(make([]byte, 300)), 2000)
 	r := tfrecord.NewReader(bytes.NewReader(file), "FILE", nil)

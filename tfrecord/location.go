@@ -1,7 +1,7 @@
 package tfrecord
 
-// Location says where a record is in a list of files.
+// Location is the location of a record in a list of files.
 type Location struct {
 	File   int   // index in the list
-	Record int64 // ordinal in the file, from 0
+	Record int64 // index in the file, from 0
 }

@@ -31,15 +31,15 @@ func (o *ReaderOptions) checked() (ReaderOptions, error) {
 	}
 	c.MaxRecordBytes = min(c.MaxRecordBytes, math.MaxInt-frameSize)
 	if c.Size <= 0 || c.Compression != None {
-		c.Size = -1 // of a compressed stream, the size says nothing about its records
+		c.Size = -1 // the size of a compressed stream does not limit its records
 	}
 	return c, c.Compression.check()
 }
 
 // Record is one record of a file.
 type Record struct {
-	Ordinal int64  // in the file, from 0
-	Offset  int64  // of the header, in the decompressed bytes
+	Ordinal int64  // index in the file, from 0
+	Offset  int64  // offset of the header, in the decompressed bytes
 	Data    []byte // valid until the next record is read
 }
 
@@ -48,19 +48,19 @@ type Reader struct {
 	name   string
 	opts   ReaderOptions
 	src    *bufio.Reader
-	z      *inflater   // what src reads from; nil for no compression
+	z      *inflater   // source of src; nil for no compression
 	file   *os.File    // nil if the Reader did not open it
-	opened fs.FileInfo // what the file was then
-	held   int         // bytes of the record given last, still in src
-	taken  int64       // bytes of the next record that src has given away
+	opened fs.FileInfo // state of the file when it was opened
+	held   int         // bytes of the last returned record that are still in src
+	taken  int64       // bytes of the next record that were already consumed from src
 	record int64       // ordinal of the next record
-	offset int64       // of the next record's header
+	offset int64       // offset of the next record's header
 	last   Record
-	buf    []byte // records that do not fit src's buffer
-	err    error  // what ended reading; sticks
+	buf    []byte // buffer for records that do not fit src's buffer
+	err    error  // error that ended reading; sticky
 }
 
-// bufferSize is what a Reader reads at once.
+// bufferSize is the number of bytes that a Reader reads at once.
 const bufferSize = 256 << 10
 
 // NewReader returns a Reader of r. Errors give name as the file.
@@ -84,8 +84,8 @@ func NewReader(r io.Reader, name string, o *ReaderOptions) *Reader {
 }
 
 // OpenFile returns a Reader of a regular file. It refuses anything else without
-// blocking. The caller closes the Reader. At the end of the file, and at any error,
-// the Reader checks whether the file has changed, and says so.
+// blocking. The caller closes the Reader. At the end of the file, and at any error, the
+// Reader checks whether the file has changed, and reports that.
 func OpenFile(path string, o *ReaderOptions) (*Reader, error) {
 	f, info, err := openRegular(path)
 	if err != nil {
@@ -135,15 +135,14 @@ func (d *Reader) Next() ([]byte, error) {
 	return data, nil
 }
 
-// pass moves behind the record that was read last.
+// pass moves past the last record that was read.
 func (d *Reader) pass() {
 	d.record++
 	d.offset += int64(len(d.last.Data)) + frameSize
 }
 
-// SeekRecord has Next return the record with an ordinal, whose header is at an offset,
-// as [Layout.Offset] says. Only a Reader that OpenFile made of a plain file can
-// seek.
+// SeekRecord makes Next return the record with an ordinal, whose header is at an offset
+// given by [Layout.Offset]. Only a Reader that OpenFile made for a plain file can seek.
 func (d *Reader) SeekRecord(ordinal, offset int64) error {
 	switch {
 	case d.err != nil && d.err != io.EOF && !Damaged(d.err):
@@ -161,10 +160,10 @@ func (d *Reader) SeekRecord(ordinal, offset int64) error {
 	return nil
 }
 
-// Record returns the record that Next returned last, with its place.
+// Record returns the last record that Next returned, with its location.
 func (d *Reader) Record() Record { return d.last }
 
-// Count returns how many records Next has returned.
+// Count returns the number of records that Next has returned.
 func (d *Reader) Count() int64 { return d.record }
 
 func (d *Reader) next() ([]byte, error) {
@@ -228,7 +227,7 @@ func (d *Reader) body(n int) ([]byte, error) {
 		d.held = n
 		return b, nil
 	}
-	// The claimed length is not believed: memory grows as bytes arrive.
+	// The claimed length is not trusted: memory grows as bytes arrive.
 	b := d.buf[:0]
 	for len(b) < n {
 		step := min(n-len(b), max(len(b), 1<<20))

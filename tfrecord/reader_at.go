@@ -16,8 +16,8 @@ type ReaderAt struct {
 	index *Index
 }
 
-// OpenAt opens the file of an index with a Layout. It refuses a file that is no
-// longer the one that was scanned. The caller closes the ReaderAt.
+// OpenAt opens the file of an index with a Layout. It refuses a file that has changed
+// since the scan. The caller closes the ReaderAt.
 func OpenAt(x *Index) (*ReaderAt, error) {
 	if x.Layout == nil || x.Compression != None {
 		e := millrace.Errorf(millrace.ErrConfig, "records are read by their place in a plain file with a layout only")

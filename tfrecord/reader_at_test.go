@@ -36,8 +36,8 @@ func scanLayout(t *testing.T, path string) *tfrecord.Index {
 	return found[0]
 }
 
-// Records come in any order. A record that is not what the layout says is an error
-// with its place, and the records around it can still be read.
+// Records can be read in any order. A record that does not match the layout is an error
+// with its location, and the records around it can still be read.
 func TestReaderAt(t *testing.T) {
 	records := [][]byte{[]byte("zero"), {}, []byte("second"), bytes.Repeat([]byte("3"), 5000), []byte("four")}
 	file := corrupt.Frame(records...)
@@ -53,7 +53,7 @@ func TestReaderAt(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		data []byte
-		want string // of record 2; "" for no error
+		want string // error of record 2; "" for no error
 		last bool   // whether record 4 can be read
 	}{
 		{"whole", file, "", true},
@@ -88,7 +88,7 @@ func TestReaderAt(t *testing.T) {
 	}
 }
 
-// A file that is another one now, or becomes another one, is said to have changed.
+// A file that is replaced before or while it is open is reported as changed.
 func TestReaderAtChanged(t *testing.T) {
 	path := write(t, corrupt.Frame([]byte("one"), []byte("two")))
 	x := scanLayout(t, path)

@@ -10,8 +10,8 @@ import (
 	"millrace"
 )
 
-// checkLength compares the length a header claims with the cap and with the
-// bytes that follow the header; rest is -1 where that is unknown.
+// checkLength compares the length a header claims with the cap and with the bytes that
+// follow the header; rest is -1 if their number is unknown.
 func checkLength(length uint64, rest, limit int64) *millrace.Error {
 	if length > uint64(limit) {
 		left := ""
@@ -26,8 +26,8 @@ func checkLength(length uint64, rest, limit int64) *millrace.Error {
 	return nil
 }
 
-// cutRecord is the fault of a record of n data bytes of which, with their
-// checksum, only have bytes are there.
+// cutRecord is the fault of a record of n data bytes; only have bytes of the data and
+// its checksum exist.
 func cutRecord(what string, n, have int64) *millrace.Error {
 	if have < n {
 		return millrace.Errorf(millrace.ErrTruncated, "%s is truncated inside the record: %d of %d data bytes", what, have, n)
@@ -35,31 +35,31 @@ func cutRecord(what string, n, have int64) *millrace.Error {
 	return millrace.Errorf(millrace.ErrTruncated, "%s is truncated inside the record: %d of %d data checksum bytes", what, have-n, crcSize)
 }
 
-// bodyError is what stands in the way of n bytes of which have could be read.
+// bodyError returns the reason why only have of n bytes could be read.
 func (d *Reader) bodyError(err error, n, have int) error {
 	if err != io.EOF && err != io.ErrUnexpectedEOF {
 		return d.readError(err)
 	}
-	return d.place(cutRecord(d.what(), int64(n-crcSize), int64(have)))
+	return d.place(cutRecord(d.describe(), int64(n-crcSize), int64(have)))
 }
 
-// what names the input in a message.
-func (d *Reader) what() string {
+// describe names the input in a message.
+func (d *Reader) describe() string {
 	if d.opts.Compression == None {
 		return "file"
 	}
 	return d.opts.Compression.String() + " stream"
 }
 
-// shortHeader is the fault of an input that ends inside a header, h being what
-// there is of it.
+// shortHeader is the fault of an input that ends inside a header; h has the existing
+// bytes.
 func (d *Reader) shortHeader(h []byte) error {
 	if d.record == 0 && d.opts.Compression == None {
 		if guess := sniff(h); guess != "" {
 			return d.notRecords(h, guess)
 		}
 	}
-	return d.place(cutHeader(d.what(), len(h)))
+	return d.place(cutHeader(d.describe(), len(h)))
 }
 
 // cutHeader is the fault of an input that ends inside a header.
@@ -78,8 +78,8 @@ func (d *Reader) badHeader(h []byte) error {
 	return d.place(lengthChecksum(h))
 }
 
-// What is damaged where a checksum does not match: the causes of such an error of
-// class millrace.ErrCorrupt.
+// The causes of an error of class millrace.ErrCorrupt whose checksum does not match:
+// they name the damaged part.
 var (
 	ErrLengthChecksum = errors.New("the checksum of a record's length does not match")
 	ErrDataChecksum   = errors.New("the checksum of a record's data does not match")
@@ -104,7 +104,7 @@ func dataChecksum(stored, sum uint32, n int) *millrace.Error {
 	return e
 }
 
-// notRecords is the fault of an input that is something else altogether.
+// notRecords is the fault of an input in another format.
 func (d *Reader) notRecords(prefix []byte, guess string) error {
 	e := d.fault(millrace.ErrCorrupt, "not a TFRecord file (length checksum): it %s (first bytes %s)", guess, firstBytes(prefix))
 	if d.opts.Compression != None {
@@ -117,7 +117,7 @@ func (d *Reader) notRecords(prefix []byte, guess string) error {
 	return e
 }
 
-// readError is a failure to get bytes: of the input, or of its decompression.
+// readError is an error of the input, or of its decompression.
 func (d *Reader) readError(err error) *millrace.Error {
 	var cut *cutStream
 	var bad *streamError
@@ -142,8 +142,8 @@ func (d *Reader) cutStream(where string) *millrace.Error {
 	return millrace.Errorf(millrace.ErrTruncated, "%s stream ends early %s%s", d.opts.Compression, after, where)
 }
 
-// between is the fault e as one that is in no record: nothing was read yet of
-// a next one, and there may be none.
+// between returns the fault e without a record: no byte of a next record was read, and
+// there may be none.
 func (d *Reader) between(e *millrace.Error) error {
 	if e.Class == millrace.ErrIO {
 		return e
@@ -160,14 +160,14 @@ func (d *Reader) fault(class millrace.Class, format string, args ...any) *millra
 	return d.place(millrace.Errorf(class, format, args...))
 }
 
-// place sets the place of an error to the next record.
+// place sets the location of an error to the next record.
 func (d *Reader) place(e *millrace.Error) *millrace.Error {
 	e.Op, e.File, e.Record, e.Offset = "read", d.name, d.record, d.offset
 	return e
 }
 
-// settle turns what ended reading into what Next returns: if the file is not
-// what it was when it was opened, that is the reason.
+// settle converts the error that ended reading to the result of Next: if the file has
+// changed since it was opened, that is the reason.
 func (d *Reader) settle(err error) error {
 	if d.file == nil {
 		return err

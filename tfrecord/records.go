@@ -33,10 +33,10 @@ func Records(path string, o *ReaderOptions) iter.Seq2[Record, error] {
 	}
 }
 
-// Find calls visit for each record of a file until visit returns an error or the
-// file turns out to be damaged. It returns that error with the record's place. It
-// returns nil if every record is complete and visit accepted it. Find finds the bad
-// record after an error that names none.
+// Find calls visit for each record of a file until visit returns an error or the file
+// turns out to be damaged. It returns that error with the record's location. It returns
+// nil if every record is complete and visit accepted it. Use it to find the bad record
+// after an error that does not name one.
 func Find(path string, o *ReaderOptions, visit func(Record) error) error {
 	for rec, err := range Records(path, o) {
 		if err != nil {
@@ -49,7 +49,7 @@ func Find(path string, o *ReaderOptions, visit func(Record) error) error {
 	return nil
 }
 
-// At adds the place of a record, file, ordinal and offset, to a *millrace.Error that
+// At adds the location of a record (file, ordinal and offset) to a *millrace.Error that
 // has none. It returns other errors unchanged.
 func At(err error, path string, rec Record) error {
 	e, ok := err.(*millrace.Error)

@@ -225,7 +225,7 @@ func TestScanAll(t *testing.T) {
 	}
 }
 
-// TestFewDescriptors scans 500 files where 64 may be open (row C47).
+// TestFewDescriptors scans 500 files when only 64 may be open (row C47).
 func TestFewDescriptors(t *testing.T) {
 	path := write(t, corrupt.File())
 	paths := make([]string, 500)
@@ -259,7 +259,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestShortRead has a reader that gives nothing for a while.
+// TestShortRead uses a reader that returns no bytes for a while.
 func TestShortRead(t *testing.T) {
 	n, err := drain(t, tfrecord.NewReader(iotest.HalfReader(bytes.NewReader(corrupt.File())), "FILE", nil))
 	if n != 10 || err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 // Scan walks the record headers of a file and counts the records. Of a plain file it
-// reads 12 bytes a record: it verifies the CRC of each length, and that the record
-// fits the file and the limit, and does not read the data. It decompresses a
-// compressed file, which also verifies the stream's checksums. A file that passes
-// cannot make TensorFlow allocate more than the limit for a record, and TensorFlow
-// must deliver as many records as the Index says.
+// reads 12 bytes a record: it verifies the CRC of each length, and that the record fits
+// the file and the limit, and does not read the data. It decompresses a compressed
+// file, which also verifies the stream's checksums. A file that passes cannot make
+// TensorFlow allocate more than the limit for a record, and TensorFlow must deliver
+// exactly the number of records in the Index.
 func Scan(ctx context.Context, path string, o *ReaderOptions) (*Index, error) {
 	opts, err := o.checked()
 	if err != nil {
@@ -35,12 +35,12 @@ type scanner struct {
 	layout, skipRest bool
 	known            func(f *os.File, x *Index) bool
 
-	// Of the file being scanned.
+	// State of the file being scanned.
 	f      *os.File
 	index  *Index
-	digest hash.Hash // of headers and data checksums; nil without layout
-	block  []byte    // what is in buf
-	at     int64     // where block starts in the file
+	digest hash.Hash // digest of headers and data checksums; nil without layout
+	block  []byte    // bytes in buf
+	at     int64     // offset of block in the file
 }
 
 // A plain file with small records is read in blocks, so that most headers cost no
@@ -92,7 +92,7 @@ func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
 	return s.index, nil
 }
 
-// begin sets the counts to those before the first record.
+// begin resets the counts for the first record.
 func (s *scanner) begin() {
 	x := s.index
 	x.Records, x.MaxRecord, x.DataBytes, x.Members, x.Layout = 0, 0, 0, 0, nil
@@ -145,7 +145,7 @@ func (s *scanner) part(ctx context.Context, offset int64, n int) ([]byte, error)
 	return s.block[offset-s.at:][:n], nil
 }
 
-// load reads the block that starts at offset, of least bytes at least.
+// load reads the block at offset, of at least least bytes.
 func (s *scanner) load(ctx context.Context, offset int64, least int) error {
 	if err := canceled(ctx); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (s *scanner) load(ctx context.Context, offset int64, least int) error {
 	return nil
 }
 
-// recheck reads the header at offset with the Reader, which says what is wrong with
-// it, and guesses what a file without records may be.
+// recheck reads the header at offset with the Reader, which reports the fault, and
+// guesses the format of a file without records.
 func (s *scanner) recheck(offset int64) error {
 	o := s.opts
 	o.Size = s.index.Size - offset
@@ -179,7 +179,7 @@ func (s *scanner) recheck(offset int64) error {
 	if _, err := d.Next(); err != nil && err != io.EOF {
 		return err
 	}
-	// The header is correct now: something writes to the file.
+	// The header is correct now: another process writes to the file.
 	return s.place(millrace.Errorf(millrace.ErrIO, "changed during read"), offset)
 }
 
@@ -204,9 +204,8 @@ func (s *scanner) stream(ctx context.Context) error {
 	}
 }
 
-// skip passes over the next record without looking at its data and returns the
-// data's length. It writes the header and the data's checksum to a digest, which may
-// be nil.
+// skip skips the next record without checking its data and returns the data's length.
+// It writes the header and the data's checksum to a digest, which may be nil.
 func (d *Reader) skip(digest hash.Hash) (int, error) {
 	n, err := d.header()
 	if err != nil {
@@ -231,7 +230,7 @@ func (d *Reader) skip(digest hash.Hash) (int, error) {
 	return n, nil
 }
 
-// place sets the place of an error to the next record.
+// place sets the location of an error to the next record.
 func (s *scanner) place(e *millrace.Error, offset int64) error {
 	e.Op, e.File, e.Record, e.Offset = "read", s.index.Path, s.index.Records, offset
 	return e

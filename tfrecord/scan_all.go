@@ -15,8 +15,8 @@ type ScanAllOptions struct {
 	ReaderOptions
 	Parallel  int  // files open at a time; 0 or less: twice the processors, at most 32
 	AllFaults bool // continue after an error, and return the errors of all files
-	Layout    bool // also find out where each record is, and set Index.Digest
-	SkipRest  bool // a file ends, for its Index, before a record behind which nobody can read on; see Index.Rest
+	Layout    bool // also determine the location of each record, and set Index.Digest
+	SkipRest  bool // the Index of a file ends before a record after which reading cannot continue; see Index.Rest
 
 	// Known is called for each file once it is open. If it returns true, it has
 	// filled in Records, MaxRecord, DataBytes, Members and, if they are wanted,
@@ -33,9 +33,9 @@ func (o *ScanAllOptions) parallel(files int) int {
 	return min(n, files)
 }
 
-// ScanAll scans files in parallel and returns their indexes in the order of paths.
-// The error is that of the first bad file in that order, whichever scan ended first.
-// With AllFaults it joins the errors of all bad files, whose indexes are nil.
+// ScanAll scans files in parallel and returns their indexes in the order of paths. The
+// error belongs to the first bad file in that order, whichever scan ended first. With
+// AllFaults it joins the errors of all bad files, whose indexes are nil.
 func ScanAll(ctx context.Context, paths []string, o *ScanAllOptions) ([]*Index, error) {
 	if o == nil {
 		o = &ScanAllOptions{}

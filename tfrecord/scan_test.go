@@ -15,8 +15,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// asked is a context that does something when it is asked for its error for the
-// nth time: what happens to a file during a scan happens then.
+// asked is a context that calls a function when Err is called for the nth time, to
+// change a file during a scan.
 type asked struct {
 	context.Context
 	n     int
@@ -30,7 +30,7 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
-// A scan that is canceled, or whose file changes, half way gives no index.
+// A scan that is canceled, or whose file changes, half way returns no index.
 func TestScanInterrupted(t *testing.T) {
 	file := corrupt.Frame(bytes.Repeat([]byte("x"), 300_000), []byte("second"), bytes.Repeat([]byte("y"), 300_000))
 	for c, data := range map[tfrecord.Compression][]byte{tfrecord.None: file, tfrecord.GZIP: corrupt.Gzip(file)} {
@@ -56,7 +56,7 @@ func TestScanInterrupted(t *testing.T) {
 	}
 }
 
-// A file that shrinks while its headers are read is cut short, and changed.
+// A file that shrinks while its headers are read is reported as truncated and changed.
 func TestScanShrinks(t *testing.T) {
 	path := write(t, corrupt.Frame(bytes.Repeat([]byte("x"), 300_000), []byte("second")))
 	shrink := func() error { return os.Truncate(path, 300_020) }
@@ -68,7 +68,7 @@ func TestScanShrinks(t *testing.T) {
 	}
 }
 
-// Records yields the error of a file that cannot be opened, once, with no place.
+// Records yields the error of a file that cannot be opened, once, without a location.
 func TestRecordsOfMissingFile(t *testing.T) {
 	n := 0
 	for rec, err := range tfrecord.Records(filepath.Join(t.TempDir(), "none"), nil) {

@@ -9,11 +9,11 @@ import (
 	"millrace"
 )
 
-// sniffLen is how much of a file's beginning is looked at for a guess.
+// sniffLen is the number of leading bytes that are used to guess a file's format.
 const sniffLen = 512
 
-// magics are the first bytes of files that people mistake for TFRecord files, and
-// what a message calls them.
+// magics are the first bytes of files that people mistake for TFRecord files, and their
+// names in messages.
 var magics = []struct{ prefix, guess string }{
 	{"PAR1", "is a Parquet file"},
 	{"ARROW1", "is an Arrow file"},
@@ -30,15 +30,14 @@ var magics = []struct{ prefix, guess string }{
 	{"version https://git-lfs", "is a Git LFS pointer, not the data: run git lfs pull"},
 }
 
-// Guesses that come down to a wrong compression.
+// Guesses that amount to a wrong compression.
 const (
 	guessPlain = "looks like an uncompressed TFRecord file"
 	guessGzip  = "starts with a gzip header"
 	guessZlib  = "starts with a zlib header"
 )
 
-// otherwiseCompressed adds to a guess what the file was declared to be, where
-// that is what is wrong.
+// otherwiseCompressed adds the declared compression to a guess if that is the mistake.
 func otherwiseCompressed(guess string, c Compression) (string, bool) {
 	switch guess {
 	case guessPlain, guessGzip, guessZlib:
@@ -47,8 +46,8 @@ func otherwiseCompressed(guess string, c Compression) (string, bool) {
 	return guess, false
 }
 
-// sniff guesses from its first bytes what a file is that is not a TFRecord file. It
-// returns "" if nothing is likely.
+// sniff guesses the format of a file that is not a TFRecord file from its first bytes.
+// It returns "" if no guess is likely.
 func sniff(prefix []byte) string {
 	if len(prefix) >= headerSize {
 		if _, ok := parseHeader(prefix); ok {
@@ -69,7 +68,7 @@ func sniff(prefix []byte) string {
 	return sniffText(prefix)
 }
 
-// sniffText guesses among the files that hold text, and those of zeros only.
+// sniffText guesses the format of text files, and recognizes files of zeros.
 func sniffText(prefix []byte) string {
 	if len(prefix) < 4 {
 		return ""
@@ -92,8 +91,8 @@ func sniffText(prefix []byte) string {
 	return "looks like text"
 }
 
-// printable reports whether b looks like text of any language: no control
-// characters but white space.
+// printable reports whether b looks like text of any language: no control characters
+// except white space.
 func printable(b []byte) bool {
 	for _, c := range b {
 		if c == 0x7f || c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' {
@@ -103,7 +102,7 @@ func printable(b []byte) bool {
 	return len(b) > 0
 }
 
-// firstBytes quotes the beginning of a file: more of it where it can be read.
+// firstBytes quotes the beginning of a file: it quotes more if that is readable.
 func firstBytes(prefix []byte) string {
 	if !printable(prefix) {
 		prefix = prefix[:min(len(prefix), 16)]
@@ -122,7 +121,7 @@ func isZlib(b []byte) bool {
 }
 
 // holdsZlib reports whether b starts with a zlib stream of records. The two bytes of
-// the header prove nothing: a record of 376 bytes starts with them too.
+// the header are not a proof: a record of 376 bytes starts with them too.
 func holdsZlib(b []byte) bool {
 	if !isZlib(b) {
 		return false

@@ -10,15 +10,15 @@ import (
 	"millrace"
 )
 
-// Stream gives the decompressed bytes of a file: headers, data and checksums, none of
-// which it verifies. It is for records that a [Reader] refuses. Only one goroutine at a
-// time may use it.
+// Stream returns the decompressed bytes of a file: headers, data and checksums, without
+// verifying any of them. It is for records that a [Reader] refuses. Only one goroutine
+// at a time may use it.
 type Stream struct {
 	path string
 	file *os.File
 	info fs.FileInfo
 	z    *inflater // nil for no compression
-	at   int64     // how much of z was read
+	at   int64     // number of bytes read from z
 	buf  bytes.Buffer
 }
 
@@ -46,8 +46,8 @@ func (s *Stream) Info() fs.FileInfo { return s.info }
 func (s *Stream) Close() error { return s.file.Close() }
 
 // Bytes returns n bytes from an offset on, decompressed. They are valid until the next
-// call. In a compressed file the offset must not be before the end of what was returned
-// last. The error is of class [millrace.ErrTruncated] if the file ends before.
+// call. In a compressed file the offset must not be before the end of the last returned
+// bytes. The error is of class [millrace.ErrTruncated] if the file ends before.
 func (s *Stream) Bytes(offset, n int64) ([]byte, error) {
 	var r io.Reader = io.NewSectionReader(s.file, offset, n)
 	if s.z != nil {
@@ -59,7 +59,7 @@ func (s *Stream) Bytes(offset, n int64) ([]byte, error) {
 		}
 		r = s.z
 	}
-	s.buf.Reset() // it grows as bytes come, for n may be more than there are
+	s.buf.Reset() // it grows as bytes arrive, because n may exceed the data
 	got, err := io.CopyN(&s.buf, r, n)
 	s.at += got
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Stream) pass(n int64) error {
 	return err
 }
 
-// fault returns the error of reading at an offset. class is that of a file that ends.
+// fault returns the error of reading at an offset. class is used for a file that ends.
 func (s *Stream) fault(class millrace.Class, offset int64, cause error) error {
 	var p *fs.PathError
 	var bad *streamError

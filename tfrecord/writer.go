@@ -14,23 +14,23 @@ import (
 // size of its writes, and large pieces are read much faster.
 const writeBuffer = 256 << 10
 
-// pageBytes is the size of a page of a file. Writes end with one, though records end
-// anywhere: what is behind it moves to the next buffer.
+// pageBytes is the size of a page of a file. Writes end at a page boundary although
+// records end anywhere: the bytes after it move to the next buffer.
 const pageBytes = 4 << 10
 
-// # Where the bytes of a record are
+// # The buffer of a record
 //
 // Records of some hundred bytes are encoded in less time than it takes to copy them
-// through several buffers. So a record has one place, in the buffer that the system
-// copies to the file: [Writer.AvailableBuffer] lends the bytes behind the header that is
-// still to come, and Write adds the header and the checksum around them.
+// through several buffers. So a record is stored only once, in the buffer that the
+// system copies to the file: [Writer.AvailableBuffer] lends the space after the future
+// header, and Write adds the header and the checksum around it.
 //
 //	buf  | whole records | 12 bytes free | AvailableBuffer ... | 4 bytes free
 //
 // A full buffer goes to the underlying writer. One that has a Swap method keeps it, for
-// instance to write it in another goroutine, and gives another one.
+// instance to write it in another goroutine, and returns another one.
 
-// swapper is an underlying writer that takes full buffers over.
+// swapper is an underlying writer that takes ownership of full buffers.
 type swapper interface {
 	// Swap takes a buffer, unless it is nil, and returns an empty one.
 	Swap(full []byte) ([]byte, error)
@@ -41,15 +41,15 @@ type Writer struct {
 	out    io.Writer
 	swap   swapper    // out, if it is one
 	deflat compressor // nil for no compression
-	buf    []byte     // of whole records
+	buf    []byte     // contains whole records
 	head   [headerSize]byte
-	sized  int // the length that head has; -1: none
+	sized  int // length for which head was made; -1: none
 	most   int // the longest record so far
 	foot   [crcSize]byte
 	count  int64
 	err    error
 
-	kept   *keptIndex // nil: nobody asks for the index
+	kept   *keptIndex // nil: no index is kept
 	format Compression
 }
 
@@ -62,9 +62,9 @@ type compressor interface {
 // NewWriter returns a Writer to w. If the compression is unknown, the first Write
 // returns an error.
 //
-// If w also has a method Swap(full []byte) ([]byte, error), an uncompressed Writer calls
-// it instead of Write for most data: it takes a full buffer over and returns an empty one,
-// the first time for nil.
+// If w also has a method Swap(full []byte) ([]byte, error), an uncompressed Writer
+// calls it instead of Write for most data: Swap takes ownership of a full buffer and
+// returns an empty one. The first call gets nil.
 func NewWriter(w io.Writer, c Compression) *Writer {
 	x := &Writer{out: w, err: c.check(), format: c, sized: -1}
 	switch c {
@@ -93,8 +93,8 @@ func (x *Writer) AvailableBuffer() []byte {
 	return x.buf[at : at : cap(x.buf)-crcSize]
 }
 
-// makeRoom reports whether a record of n bytes fits the buffer, which it empties if that
-// helps. An error is kept.
+// makeRoom reports whether a record of n bytes fits the buffer. If necessary it writes
+// the buffer first. An error is kept.
 func (x *Writer) makeRoom(n int) bool {
 	if cap(x.buf)-len(x.buf) < n+frameSize {
 		x.empty(false)
@@ -102,7 +102,7 @@ func (x *Writer) makeRoom(n int) bool {
 	return x.err == nil && cap(x.buf)-len(x.buf) >= n+frameSize
 }
 
-// empty gives the buffer's bytes to the underlying writer, all of them or whole pages.
+// empty passes the buffer's bytes to the underlying writer, all of them or whole pages.
 func (x *Writer) empty(all bool) {
 	n := len(x.buf)
 	if !all {
@@ -152,19 +152,19 @@ func (x *Writer) Write(record []byte) error {
 	return nil
 }
 
-// add adds a record that fits the buffer, and may be there already.
+// add adds a record that fits the buffer, and may already be in it.
 func (x *Writer) add(record []byte) {
 	at := len(x.buf) + headerSize
 	b := x.buf[:at+len(record)+crcSize]
 	if len(record) > 0 && &record[0] != &b[at] {
-		copy(b[at:], record) // before the header: the bytes of a record may lie there
+		copy(b[at:], record) // before the header is written, because the record may occupy its space
 	}
 	copy(b[at-headerSize:], x.head[:])
 	copy(b[at+len(record):], x.foot[:])
 	x.buf = b
 }
 
-// addLarge writes a record that the buffer, which is empty, has no room for.
+// addLarge writes a record that does not fit the buffer, which is empty.
 func (x *Writer) addLarge(record []byte) {
 	for _, part := range [...][]byte{x.head[:], record, x.foot[:]} {
 		if _, err := x.out.Write(part); err != nil {
@@ -174,7 +174,7 @@ func (x *Writer) addLarge(record []byte) {
 	}
 }
 
-// Count returns how many records were written.
+// Count returns the number of records written.
 func (x *Writer) Count() int64 { return x.count }
 
 // Flush writes buffered data to the underlying writer, so that a reader finds all

@@ -8,18 +8,18 @@ import (
 	"millrace"
 )
 
-// keptIndex is what a Writer remembers of the records it writes.
+// keptIndex is the index of the records that a Writer has written.
 type keptIndex struct {
 	Index
 	digest  hash.Hash
 	pending []byte // headers and checksums that are not in digest yet
 }
 
-// pendingBytes is how many bytes are hashed at once. Single frames of 16 bytes would
-// take three times as long.
+// pendingBytes is the number of bytes that are hashed at once. Single frames of 16
+// bytes would take three times as long.
 const pendingBytes = 4 << 10
 
-// add remembers a record of n bytes.
+// add adds a record of n bytes.
 func (k *keptIndex) add(head *[headerSize]byte, foot *[crcSize]byte, n int64) {
 	k.Index.add(n)
 	k.pending = append(append(k.pending, head[:]...), foot[:]...)
@@ -34,14 +34,14 @@ func (k *keptIndex) hash() {
 	k.pending = k.pending[:0]
 }
 
-// KeepIndex makes the Writer remember what [Writer.Index] returns, 4 bytes a record.
-// It is called before the first Write.
+// KeepIndex makes the Writer keep the data for [Writer.Index], 4 bytes a record. It is
+// called before the first Write.
 func (x *Writer) KeepIndex() {
 	x.kept = &keptIndex{Index: Index{Layout: &Layout{}}, digest: sha256.New()}
 }
 
-// Index returns the index of a complete file that holds what x wrote and nothing else,
-// as [Scan] would return it with a layout. It is called after Close, and needs
+// Index returns the index of a complete file that contains exactly the output of x, as
+// [Scan] would return it with a layout. It is called after Close, and needs
 // [Writer.KeepIndex].
 func (x *Writer) Index(path string) (*Index, error) {
 	if x.kept == nil {

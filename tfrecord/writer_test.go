@@ -10,8 +10,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// keeper keeps what is written to it. As a swapper it takes buffers over and poisons
-// those that it gives out.
+// keeper keeps the bytes written to it. As a swapper it takes buffers and poisons the
+// ones that it returns.
 type keeper struct{ bytes.Buffer }
 
 type swappingKeeper struct {
@@ -79,7 +79,7 @@ func TestAvailableBuffer(t *testing.T) {
 	}
 }
 
-// A record that goes to the available buffer is not copied: its bytes have one place.
+// A record in the available buffer is not copied.
 func TestAvailableBufferIsThePlace(t *testing.T) {
 	var file keeper
 	x := tfrecord.NewWriter(&file, tfrecord.None)
@@ -88,7 +88,7 @@ func TestAvailableBufferIsThePlace(t *testing.T) {
 		if err := x.Write(record); err != nil {
 			t.Fatal(err)
 		}
-		record[0] = 'X' // were it a copy, the file would not change
+		record[0] = 'X' // if it were a copy, the file would not change
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,8 @@ type broken struct{ err error }
 func (b broken) Write([]byte) (int, error)        { return 0, b.err }
 func (b broken) Swap(full []byte) ([]byte, error) { return nil, b.err }
 
-// What an underlying writer refuses is the error of Write, wherever the record was.
+// An error of the underlying writer is the error of Write, wherever the record was
+// stored.
 func TestAvailableBufferFails(t *testing.T) {
 	full := errors.New("no room")
 	x := tfrecord.NewWriter(broken{full}, tfrecord.None)

@@ -24,41 +24,41 @@ const (
 	entryType, entryShape, entryShard, entryOffset, entrySize, entryCRC, entrySlice = 1, 2, 3, 4, 5, 6, 7
 )
 
-// ObjectGraphKey is the entry of a checkpoint that holds the graph of Python's
-// objects, a serialized TrackableObjectGraph. It is no variable.
+// ObjectGraphKey is the entry of a checkpoint that holds the graph of Python's objects,
+// a serialized TrackableObjectGraph. It is not a variable.
 const ObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 const (
-	MaxIndexBytes = 256 << 20 // of variables.index
-	maxKeyBytes   = 1 << 16   // of a variable's name
-	maxShards     = 1 << 16   // of a variables bundle
+	MaxIndexBytes = 256 << 20 // limit of variables.index
+	maxKeyBytes   = 1 << 16   // limit of a variable's name
+	maxShards     = 1 << 16   // limit of a bundle
 )
 
-// slicePrefix begins the entries of the parts of a variable that was saved in
-// slices.
+// slicePrefix is the prefix of the entries for the parts of a variable that was saved
+// in slices.
 const slicePrefix = "\x00"
 
 // Variable is a tensor that a model restores.
 type Variable struct {
 	dtype.TensorSpec
-	Bytes int64 // on disk
+	Bytes int64 // size on disk
 }
 
 // Index is the index of a model's variables.
 type Index struct {
 	Data    []byte // variables.index
-	Prefix  string // of the files, in their folder
+	Prefix  string // name prefix of the files, in their folder
 	Shards  int32
 	Entries []Entry
 }
 
-// Entry says where a tensor's bytes are.
+// Entry is the location of a tensor's bytes.
 type Entry struct {
 	Variable
 	shard  int32
 	offset int64
 	crc    uint32
-	sliced bool // the bytes are those of other entries
+	sliced bool // the bytes are in other entries
 }
 
 // Variables returns the entries that hold a variable's value.
@@ -178,7 +178,7 @@ func (e *Entry) bytes() (size int64, ok bool) {
 	case !d.Known():
 		return -1, true // a type of a newer TensorFlow
 	case d.Size() == 0:
-		return -1, n <= e.Bytes // an element takes a byte at the least
+		return -1, n <= e.Bytes // an element takes at least one byte
 	}
 	return bytes, true
 }
@@ -206,8 +206,8 @@ func (b *Index) CheckShards(in *modelfile.Folder, sums bool) error {
 	return nil
 }
 
-// checkShard checks one data file: that it is there, long enough for all of its
-// tensors, and, if sums is set, that their checksums match.
+// checkShard checks one data file: that it exists, is long enough for all of its
+// tensors and, if sums is set, that their checksums match.
 func (b *Index) checkShard(in *modelfile.Folder, shard int32, entries []Entry, sums bool) error {
 	f := in.Open(b.ShardName(shard))
 	if errors.Is(f.Err, fs.ErrNotExist) {

@@ -15,7 +15,8 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// checksumBuffer is how much is read at a time by each reader of a data file.
+// checksumBuffer is the number of bytes that each reader of a data file reads at a
+// time.
 const checksumBuffer = 1 << 18
 
 // checkSums compares the checksum of each tensor in a data file, several at a
@@ -62,10 +63,10 @@ func checkSum(f io.ReaderAt, name string, e Entry) error {
 // are malformed.
 type summer struct {
 	section *io.SectionReader
-	in      *bufio.Reader // of section, for what is read in small pieces
+	in      *bufio.Reader // buffered reader of section, for small reads
 	left    int64         // bytes of the tensor not read yet
 	sum     uint32
-	err     error // of reading
+	err     error // error of reading
 }
 
 // bytes adds the next n bytes.
@@ -115,7 +116,7 @@ func (s *summer) length(wide bool) (int64, bool) {
 	return int64(v), v <= math.MaxInt64
 }
 
-// inner reads the checksum of what was added so far, and adds it.
+// inner reads the checksum of the bytes added so far, and adds it.
 func (s *summer) inner() bool {
 	want := maskCRC(s.sum)
 	var b [4]byte

@@ -15,7 +15,7 @@ import (
 	"millrace/dtype"
 )
 
-// crcOf returns the checksum of some bytes, not masked.
+// crcOf returns the unmasked checksum of bytes.
 func crcOf(b ...byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 // stringsOf makes the bytes of a tensor of strings, and its checksum: lengths, a
@@ -76,7 +76,7 @@ func TestStringsChecksum(t *testing.T) {
 	}
 }
 
-// The length of a string is a varint. Its checksum is that of 4 bytes, or of 8.
+// The length of a string is a varint. Its checksum is computed over 4 bytes, or over 8.
 func TestLengthsOfStrings(t *testing.T) {
 	varint := func(v uint64) []byte { return binary.AppendUvarint(nil, v) }
 	wide := func(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
@@ -107,7 +107,7 @@ func TestLengthsOfStrings(t *testing.T) {
 	}
 }
 
-// A file that cannot be read is no damaged one.
+// A read error does not count as damage.
 func TestUnreadableTensors(t *testing.T) {
 	whole, crc := stringsOf("one", "two")
 	for n := range whole {
@@ -126,7 +126,7 @@ func TestUnreadableTensors(t *testing.T) {
 
 var errDisk = errors.New("the disk is broken")
 
-// failsAt reads as another reader does, up to an offset.
+// failsAt is a reader that fails at an offset.
 type failsAt struct {
 	io.ReaderAt
 	end int64
@@ -140,7 +140,7 @@ func (f failsAt) ReadAt(b []byte, at int64) (int, error) {
 	return n, errDisk
 }
 
-// Tensors that are larger than what is read at a time have the same checksum.
+// The checksum of a tensor does not depend on whether it fits the read buffer.
 func TestChecksumOfMuch(t *testing.T) {
 	for _, n := range []int{checksumBuffer - 1, checksumBuffer, checksumBuffer + 1, 2*checksumBuffer + 3} {
 		data := bytes.Repeat([]byte("millrace"), n/8+1)[:n]

@@ -19,7 +19,7 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// dataFile is the only data file of a checkpoint "v", and linear a model.
+// dataFile is the only data file of a checkpoint "v", and linear the folder of a model.
 const (
 	dataFile = "v.data-00000-of-00001"
 	linear   = "../../testdata/models/linear"
@@ -53,7 +53,7 @@ func variablesIn(t testing.TB, dir string) ([]Variable, error) {
 	return b.Variables(), nil
 }
 
-// Numbers in an index that are just within what is possible, and just beyond.
+// Numbers in an index at and just beyond their limits.
 func TestIndexLimits(t *testing.T) {
 	v := []string{"v"}
 	const crcOfNothing = crcMaskDelta
@@ -63,7 +63,7 @@ func TestIndexLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		index []byte
-		want  string // "": it is read
+		want  string // part of the error; "": no error
 	}{
 		{"no entry at all", modeltest.WriteTable(nil), "it is damaged: it has no header"},
 		{"a header alone", modeltest.Index(t, 1, nil), ""},
@@ -95,8 +95,8 @@ func TestIndexLimits(t *testing.T) {
 	}
 }
 
-// A variable without a shape is a scalar. Those in slices are listed by their
-// whole, whose bytes are nowhere.
+// A variable without a shape is a scalar. A variable in slices is listed as a whole,
+// without a location.
 func TestVariablesOfAnIndex(t *testing.T) {
 	data := []byte{0, 0, 128, 63}
 	scalar := modeltest.Floats(nil, 0, 4)
@@ -130,7 +130,7 @@ func TestFirstWrongChecksum(t *testing.T) {
 	}
 }
 
-// bundleWith makes an index of one entry besides its header.
+// bundleWith makes an index of one entry and its header.
 func bundleWith(t testing.TB, header *tfproto.BundleHeaderProto, key string, e *tfproto.BundleEntryProto) []byte {
 	t.Helper()
 	h, err := proto.Marshal(header)
@@ -144,7 +144,7 @@ func bundleWith(t testing.TB, header *tfproto.BundleHeaderProto, key string, e *
 	return modeltest.WriteTable([]modeltest.Entry{{Value: h}, {Key: key, Value: v}})
 }
 
-// Indices that are whole and make no sense.
+// Complete indices with impossible contents.
 func TestIndexNonsense(t *testing.T) {
 	header := &tfproto.BundleHeaderProto{NumShards: 1}
 	entry := func(shape *tfproto.TensorShapeProto, offset, size int64, shard int32) *tfproto.BundleEntryProto {
@@ -175,8 +175,8 @@ func TestIndexNonsense(t *testing.T) {
 	}
 }
 
-// Strings and variants have checksums of their own making; a tensor of strings
-// is in every model that TensorFlow 2 wrote (its object graph).
+// The checksums of strings and variants are computed in special ways. Every model of
+// TensorFlow 2 has a tensor of strings, its object graph.
 func TestVariantChecksum(t *testing.T) {
 	var data []byte
 	var sum uint32
@@ -201,7 +201,7 @@ func TestVariantChecksum(t *testing.T) {
 			t.Fatalf("bit %d flipped: %v", bit, err)
 		}
 	})
-	// A length of more than there is, under a checksum that is right.
+	// A length beyond the end of the data, with a correct checksum.
 	long := binary.AppendUvarint(nil, 100)
 	sum = crcOf(binary.LittleEndian.AppendUint64(nil, 100)...)
 	inner := binary.LittleEndian.AppendUint32(nil, maskCRC(sum))
@@ -210,7 +210,7 @@ func TestVariantChecksum(t *testing.T) {
 	modeltest.WantError(t, err, millrace.ErrCorrupt, "the checksum of the variable's 5 bytes does not match")
 }
 
-// TensorFlow's own writer of 2016 compressed the blocks.
+// TensorFlow's writer of 2016 compressed the blocks.
 func TestCompressedIndex(t *testing.T) {
 	data := modeltest.ReadFile(t, filepath.Join(linear, "variables", "variables.index"))
 	entries, err := readTable("v.index", data)

@@ -10,18 +10,17 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// Layout of the table that variables.index is: LevelDB's. Blocks may be compressed
-// by Snappy.
+// variables.index is a table in LevelDB's format. Blocks may be compressed with Snappy.
 const (
 	tableMagic   = 0xdb4775248b80fb57
 	footerSize   = 48
 	handlesSize  = footerSize - 8
-	trailerSize  = 5 // of a block: how it is compressed, and a checksum
+	trailerSize  = 5 // follows a block: its compression, and a checksum
 	restartSize  = 4
 	crcMaskDelta = 0xa282ead8
 
-	entryBytes = 64 // what an entry takes in memory besides its key
-	maxSnappy  = 64 // times as long as its block is what Snappy makes of it, at most
+	entryBytes = 64 // memory of an entry without its key
+	maxSnappy  = 64 // maximum factor by which Snappy expands a block
 )
 
 // castagnoli is the polynomial of all of TensorFlow's checksums.
@@ -30,14 +29,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // maskCRC returns a checksum as TensorFlow stores it.
 func maskCRC(c uint32) uint32 { return (c>>15 | c<<17) + crcMaskDelta }
 
-// table is a table in memory. Every byte of it is covered by a checksum or has
-// one right value, so that no flipped bit goes unseen.
+// table is a table in memory. Every byte of it is covered by a checksum or has only one
+// valid value, so every flipped bit is detected.
 type table struct {
 	file     string
 	data     []byte
 	used     int64 // bytes of the blocks read so far
-	inflated int64 // bytes of those that were compressed, uncompressed
-	entries  int64 // bytes that the entries read so far take in memory
+	inflated int64 // uncompressed bytes of the compressed blocks
+	entries  int64 // memory of the entries read so far
 }
 
 // tableEntry is a key and its value.
@@ -46,8 +45,8 @@ type tableEntry struct {
 	value []byte
 }
 
-// readTable returns the entries of a table, in the order of their keys, which
-// has to be strict.
+// readTable returns the entries of a table, which must be in strictly ascending order
+// of their keys.
 func readTable(file string, data []byte) ([]tableEntry, error) {
 	t := &table{file: file, data: data}
 	meta, index, err := t.footer()
@@ -84,15 +83,15 @@ func readTable(file string, data []byte) ([]tableEntry, error) {
 	return entries, nil
 }
 
-// corrupt is an error about a place in the table.
+// corrupt returns an error about a position in the table.
 func (t *table) corrupt(offset int64, format string, args ...any) error {
 	return modelfile.CorruptAt(t.file, offset, "it is damaged: "+format, args...)
 }
 
-// handle is the place of a block.
+// handle is the location of a block.
 type handle struct{ offset, size int64 }
 
-// parseHandle reads a handle and says how many bytes it takes, 0 if it is bad.
+// parseHandle reads a handle and returns its length in bytes, 0 if it is invalid.
 func parseHandle(b []byte) (handle, int) {
 	offset, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -180,10 +179,10 @@ func (t *table) uncompress(h handle, body []byte, compression byte) ([]byte, err
 	return nil, t.corrupt(h.offset, "a block is compressed in a way that TensorFlow does not know (%d)", compression)
 }
 
-// parseBlock reads the entries of a block. Each key shares a prefix with the
-// one before it, so that four bytes may stand for a key of maxKeyBytes: the entries
-// count as what they take in memory. The restart points at the end help to search,
-// and are only counted here.
+// parseBlock reads the entries of a block. Each key shares a prefix with the one before
+// it, so four bytes may represent a key of maxKeyBytes. The limit therefore counts the
+// memory of the entries. The restart points at the end help to search; here they are
+// only counted.
 func (t *table) parseBlock(b []byte) ([]tableEntry, bool) {
 	if len(b) < restartSize {
 		return nil, false

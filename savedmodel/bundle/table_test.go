@@ -35,7 +35,8 @@ func (m *tableMaker) finish(meta, index []byte) []byte {
 	return binary.LittleEndian.AppendUint64(m.out, tableMagic)
 }
 
-// rawBlock makes a block of entries, each the three sizes and what follows them.
+// rawBlock makes a block of entries, each consisting of three sizes and the bytes after
+// them.
 func rawBlock(restarts int, entries ...string) []byte {
 	b := []byte(strings.Join(entries, ""))
 	for range restarts {
@@ -53,7 +54,7 @@ func rawEntry(shared, own, value uint64, rest string) string {
 	return string(b) + rest
 }
 
-// Tables whose checksums are right and whose contents are not.
+// Tables with correct checksums and invalid contents.
 func TestBlocksThatLie(t *testing.T) {
 	one := func(data []byte, compression byte) []byte {
 		m := &tableMaker{}
@@ -128,7 +129,7 @@ func TestBlocksThatLie(t *testing.T) {
 	}
 }
 
-// A block is nowhere beyond what is read of an index.
+// A block beyond the end of the index is refused.
 func TestPlacesOfBlocks(t *testing.T) {
 	place := func(offset, size uint64) []byte {
 		return binary.AppendUvarint(binary.AppendUvarint(nil, offset), size)
@@ -147,7 +148,7 @@ func TestPlacesOfBlocks(t *testing.T) {
 	}
 }
 
-// The footer of a table is where its size says, and holds nothing else.
+// The footer of a table is at the end of the file, and contains no other bytes.
 func TestFooters(t *testing.T) {
 	whole := modeltest.WriteTable([]modeltest.Entry{{Key: "a", Value: []byte("v")}})
 	foot := len(whole) - footerSize

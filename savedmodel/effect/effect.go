@@ -1,11 +1,12 @@
-// Package effect holds what each of TensorFlow's operations that a model may use does
-// to the tensors of other operations: a reviewed table, effects.txt.
+// Package effect is a reviewed table, effects.txt, of the effects that TensorFlow's
+// operations have on the tensors of other operations. It covers every operation that a
+// model may use.
 //
 //	row, ok := effect.Of("InplaceUpdate")
 //	fmt.Println(ok, row.Writes) // true [0]
 //
 // Package savedmodel derives its rules from the table. Tests run the kernels and
-// compare what they see with the rows.
+// compare their behaviour with the rows.
 package effect
 
 import (
@@ -20,27 +21,27 @@ import (
 //go:embed effects.txt
 var text string
 
-// Row is what one operation does. Numbers are positions of inputs, names are those of
-// attributes that hold the data types of outputs.
+// Row describes the effects of one operation. Numbers are positions of inputs, names
+// are those of attributes that hold the data types of outputs.
 type Row struct {
-	Pure   bool // nothing but what the other fields say
-	Fresh  bool // each run makes a tensor of its own; TensorFlow never runs it ahead
+	Pure   bool // no effects except in the other fields
+	Fresh  bool // each run makes a new tensor; TensorFlow never evaluates it in advance
 	Alias  bool // an output may share its buffer with an input or with a stored tensor
-	State  bool // a later run may see what it stored
+	State  bool // a later run may see state that it stored
 	Calls  bool // it runs functions of the graph
 	Prints bool // it prints
 
-	Writes  []int // inputs whose buffers it changes, though others may hold them
+	Writes  []int // inputs whose buffers it changes even if others use them
 	Refs    []int // inputs that refer to the variable that it changes
 	Strings []int // inputs that are strings and name a resource
 	Makes   bool  // it makes handles or variants, none of them from bytes
 
-	Passes []string // outputs are tensors that the graph put somewhere before
-	Plain  []string // outputs are numbers and strings that the kernel makes
-	Parses []string // outputs are read from bytes that the model or a request holds
+	Passes []string // types of outputs that are tensors which the graph stored earlier
+	Plain  []string // types of outputs that are numbers and strings which the kernel makes
+	Parses []string // types of outputs that are parsed from bytes of the model or a request
 }
 
-// Limited reports whether an operation may do what it does only in some places.
+// Limited reports whether an operation is allowed only in some places.
 func (r Row) Limited() bool {
 	return len(r.Writes)+len(r.Refs)+len(r.Strings)+len(r.Plain)+len(r.Parses) > 0
 }
@@ -52,7 +53,7 @@ var rows = sync.OnceValues(func() (map[string]Row, error) { return parse(text) }
 func Of(op string) (Row, bool) {
 	all, err := rows()
 	if err != nil {
-		return Row{}, false // nothing is known; TestTable reports why
+		return Row{}, false // the operation counts as unknown; TestTable reports the fault
 	}
 	r, ok := all[op]
 	return r, ok

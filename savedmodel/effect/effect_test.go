@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The table can be read: Of answers from it.
+// The table can be parsed, and Of returns its rows.
 func TestTable(t *testing.T) {
 	all, err := rows()
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"millrace/internal/base/wire"
 )
 
-// Two protobuf parsers may read the same bytes differently: a tag of more than
-// 32 bits, a number longer than its type, a message in two pieces. A check that
-// reads with one parser proves nothing about a program that reads with another. So
-// nothing goes to TensorFlow as it came. This package writes the message again, in
-// the one form that all parsers read alike. It checks that form, and TensorFlow
-// loads that form:
+// Two protobuf parsers may read the same bytes differently: a tag of more than 32 bits,
+// a number longer than its type, a message in two pieces. A check that reads with one
+// parser proves nothing about a program that reads with another. So TensorFlow never
+// gets the original bytes. This package serializes the message again, in a canonical
+// form that all parsers read alike. It checks that form, and TensorFlow loads that
+// form:
 //
 //	as it may come               as it is written again
 //	fields in any order          by number; entries of a map by key
 //	numbers one by one           packed
 //	f8 ff ff ff ff ff ff ff 01   the shortest varint of the field's type
-//	zero written out             left out, unless the field has presence
-//	fields of no known number    left out
+//	zero written out             omitted, unless the field has presence
+//	fields of unknown numbers    omitted
 //
-// This is also what TensorFlow's C++ writes when asked to be deterministic.
+// TensorFlow's C++ writes the same form in its deterministic mode.
 
 // Canonical returns a checked protobuf in its one form.
 func Canonical(b []byte, m *Type) []byte {
@@ -33,18 +33,18 @@ func Canonical(b []byte, m *Type) []byte {
 	return w.out
 }
 
-// Ordered returns a checked protobuf with its fields in canonical order, each as it
-// came, and fields of unknown numbers last. The checksum in fingerprint.pb is over
-// this form: C++ computes it, and Python, which writes the file, sorts the keys of
-// maps differently. Other bytes for the same value give another checksum, so no
-// flipped bit goes unseen.
+// Ordered returns a checked protobuf with its fields in canonical order, each with its
+// original bytes, and fields of unknown numbers last. The checksum in fingerprint.pb is
+// over this form: C++ computes it, and Python, which writes the file, sorts the keys of
+// maps differently. Other bytes for the same value give another checksum, so every
+// flipped bit is detected.
 func Ordered(b []byte, m *Type) []byte {
 	w := &canonicalWriter{orderOnly: true, out: make([]byte, 0, len(b))}
 	w.message(b, m)
 	return w.out
 }
 
-// canonicalWriter holds the buffers that writing needs at every depth.
+// canonicalWriter holds the write buffers for every depth.
 type canonicalWriter struct {
 	orderOnly bool
 	parts     []part
@@ -91,14 +91,14 @@ func (w *canonicalWriter) split(b []byte, m *Type) {
 			if !w.orderOnly {
 				continue
 			}
-			p.num = protowire.MaxValidNumber + 1 // after all that are known
+			p.num = protowire.MaxValidNumber + 1 // sorts after all known numbers
 		}
 		w.parts = append(w.parts, p)
 	}
 }
 
-// redirect has a node print to stderr that would print to stdout, where the rows of a
-// program go that runs the model: a model must not forge one.
+// redirect makes a node that prints to stdout print to stderr instead. A program that
+// runs the model may write rows of data to stdout, and a model must not forge them.
 func redirect(node []part) {
 	prints := func(p part) bool { return p.num == NodeOp && string(p.value.Bytes) == printOp }
 	if !slices.ContainsFunc(node, prints) {
@@ -114,7 +114,7 @@ func redirect(node []part) {
 	}
 }
 
-// entry writes the entry of a map, key and value, even those that are zero.
+// entry writes the entry of a map, key and value, even if they are zero.
 func (w *canonicalWriter) entry(parts []part, m *Type) {
 	for num := protowire.Number(1); num <= 2; num++ {
 		i := slices.IndexFunc(parts, func(p part) bool { return p.num == num })
@@ -127,8 +127,8 @@ func (w *canonicalWriter) entry(parts []part, m *Type) {
 	}
 }
 
-// field writes the first of some parts, with the others of the same list of
-// numbers, and returns how many parts that were.
+// field writes the first of some parts, together with the others of the same list of
+// numbers, and returns the number of parts written.
 func (w *canonicalWriter) field(parts []part) int {
 	p := parts[0]
 	switch {
@@ -152,7 +152,7 @@ func isZero(p part) bool {
 	return narrow(p.field.kind, p.value.Number) == 0
 }
 
-// verbatim writes a field as it came.
+// verbatim writes the original bytes of a field.
 func (w *canonicalWriter) verbatim(f wire.Field) {
 	w.out = protowire.AppendTag(w.out, f.Num, f.Wire)
 	w.scalar(f)
@@ -171,7 +171,7 @@ func (w *canonicalWriter) value(p part) {
 	w.prefix(start)
 }
 
-// prefix puts the length of what was written since start before it.
+// prefix inserts at start the length of the bytes written since.
 func (w *canonicalWriter) prefix(start int) {
 	size := len(w.out) - start
 	shift := protowire.SizeVarint(uint64(size))
@@ -180,8 +180,8 @@ func (w *canonicalWriter) prefix(start int) {
 	protowire.AppendVarint(w.out[start:start], uint64(size))
 }
 
-// packed writes a list of numbers as one field, from all parts at the front
-// that belong to it, and returns how many they were.
+// packed writes a list of numbers as one field, from all leading parts that belong to
+// it, and returns the number of these parts.
 func (w *canonicalWriter) packed(parts []part) int {
 	first := parts[0]
 	n := 1
@@ -193,7 +193,7 @@ func (w *canonicalWriter) packed(parts []part) int {
 	for _, p := range parts[:n] {
 		w.numbers(p)
 	}
-	if len(w.out) == start { // a list without elements is no field
+	if len(w.out) == start { // an empty list is not written
 		w.out = w.out[:start-protowire.SizeTag(first.num)]
 		return n
 	}
@@ -245,7 +245,7 @@ func narrow(k protoreflect.Kind, v uint64) uint64 {
 	return v
 }
 
-// printOp prints to where the attribute printStream says.
+// printOp is an operation that prints to the stream in its attribute printStream.
 const (
 	printOp     = "PrintV2"
 	PrintStream = "output_stream"

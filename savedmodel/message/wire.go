@@ -15,11 +15,11 @@ import (
 
 // Limits of a message.
 const (
-	MaxMessageDepth = 100     // of nested messages, TensorFlow's own limit
-	maxMapKeys      = 1 << 20 // of the maps around one place in a protobuf
+	MaxMessageDepth = 100     // nested messages, TensorFlow's own limit
+	maxMapKeys      = 1 << 20 // keys of all maps around one position in a protobuf
 )
 
-// Error is a place in a protobuf that is not what its type says.
+// Error is a position in a protobuf that does not match its type.
 type Error struct {
 	Offset  int64
 	Message string // type of the message around it
@@ -32,12 +32,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("offset %d: in %s: %s", e.Offset, e.Message, e.What)
 }
 
-// Checker walks a protobuf without building anything from it. It is stricter
-// than a parser. A field that is written twice or in a wrong form could be read in
-// two ways, and TensorFlow must run what was checked.
+// Checker walks a protobuf without building anything from it. It is stricter than a
+// parser. A field that is written twice or in a wrong form could be read in two ways,
+// and TensorFlow must run the graph that was checked.
 type Checker struct {
 	Unknown *Error   // the first field that the type does not have, nil if none
-	keys    []mapKey // of the messages being walked
+	keys    []mapKey // map keys of the messages being walked
 }
 
 // mapKey is one key of a map field.
@@ -64,7 +64,7 @@ func (c *Checker) check(b []byte, base int64, m *Type, depth int) error {
 			return badWire(start, m, "a field's tag", n)
 		}
 		if num > protowire.MaxValidNumber {
-			// A tag has 32 bits. C++ drops those above and reads another field.
+			// A tag has 32 bits. C++ drops higher bits and reads another field.
 			return &Error{Offset: start, Message: m.Name, What: "a tag of more than 32 bits"}
 		}
 		if wire == protowire.StartGroupType || wire == protowire.EndGroupType {
@@ -90,7 +90,7 @@ func (c *Checker) check(b []byte, base int64, m *Type, depth int) error {
 	return err
 }
 
-// wireValue is the value of one field, without its tag, and its place.
+// wireValue is the value of one field, without its tag, and its position.
 type wireValue struct {
 	bytes []byte
 	base  int64
@@ -177,7 +177,8 @@ func checkPacked(v wireValue, m *Type) error {
 	return nil
 }
 
-// badWire is the error for what protowire could not read; n is its verdict.
+// badWire returns the error about bytes that protowire could not read; n is protowire's
+// error code.
 func badWire(at int64, m *Type, what string, n int) error {
 	if errors.Is(protowire.ParseError(n), io.ErrUnexpectedEOF) {
 		return &Error{Offset: at, Message: m.Name, What: what + " is cut off", Cut: true}

@@ -96,7 +96,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// Whatever one field can be written as, one form comes out.
+// All encodings of a field have the same canonical form.
 func TestCanonicalForms(t *testing.T) {
 	attr := func(fields ...[]byte) []byte { return bytes.Join(fields, nil) }
 	long := append(protowire.AppendTag(nil, 3, protowire.VarintType), 0x81, 0x80, 0x00) // 1 in three bytes
@@ -135,8 +135,8 @@ func TestCanonicalForms(t *testing.T) {
 	}
 }
 
-// A checksum covers fields of unknown numbers behind those that are known, as they
-// came.
+// A checksum covers fields of unknown numbers, with their original bytes, after the
+// known fields.
 func TestOrderOfUnknownFields(t *testing.T) {
 	in := bytes.Join([][]byte{number(1, 5), number(3, 1), message(2, number(1, 4))}, nil)
 	want := bytes.Join([][]byte{message(2, number(1, 4)), number(3, 1), number(1, 5)}, nil)
@@ -145,7 +145,7 @@ func TestOrderOfUnknownFields(t *testing.T) {
 	}
 }
 
-// What the walk accepts, protobuf's own parser has to accept.
+// Messages that the walk accepts must also be accepted by protobuf's parser.
 func FuzzWireCheck(f *testing.F) {
 	for _, name := range []string{"constant", "vocab", "graph_v1"} {
 		f.Add(modeltest.ReadFile(f, "../../testdata/models/"+name+"/saved_model.pb"))

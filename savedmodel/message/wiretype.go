@@ -10,12 +10,12 @@ import (
 	"millrace/internal/base/wire"
 )
 
-// Type is what the wire reader knows of a protobuf message. It is made
-// from the generated descriptors, in a form that is quick to walk.
+// Type is the wire reader's description of a protobuf message. It is made from the
+// generated descriptors, in a form that is quick to walk.
 type Type struct {
 	Name   string
 	entry  bool        // an entry of a map: key and value are always written
-	fields []fieldType // by number
+	fields []fieldType // fields by number
 }
 
 // fieldType is one field of a messageType; the zero value is an unknown field.
@@ -24,10 +24,10 @@ type fieldType struct {
 	wire     protowire.Type
 	kind     protoreflect.Kind
 	packable bool // repeated numbers may come one by one or packed
-	text     bool // has to be UTF-8
+	text     bool // must be UTF-8
 	mapped   bool // an entry of a map
-	implicit bool // the zero value is as good as none
-	once     int  // number of the field or oneof that may be there once, 0 if it repeats
+	implicit bool // the zero value is equivalent to an absent field
+	once     int  // number of the field or oneof that may occur once, 0 if it repeats
 	Message  *Type
 }
 
@@ -39,7 +39,7 @@ func (m *Type) Field(n protowire.Number) fieldType {
 	return fieldType{}
 }
 
-// SavedModelType and the others are the messages read by this package.
+// The types of the messages that this package reads.
 var (
 	SavedModelType   = TypeOf(&tfproto.SavedModel{})
 	MetaGraphType    = TypeOf(&tfproto.MetaGraphDef{})
@@ -61,7 +61,7 @@ func TypeOf(m protoreflect.ProtoMessage) func() *Type {
 	})
 }
 
-// compileType makes the messageType of d; made holds those already there, as
+// compileType makes the messageType of d; made holds the types made so far, because
 // messages may contain themselves.
 func compileType(d protoreflect.MessageDescriptor, made map[protoreflect.FullName]*Type) *Type {
 	if m := made[d.FullName()]; m != nil {
@@ -105,10 +105,10 @@ func onceNumber(f protoreflect.FieldDescriptor) int {
 // maxFieldNumber is the largest number that seenFields can hold.
 const maxFieldNumber = 127
 
-// seenFields is the set of singular fields that a message has had.
+// seenFields is the set of singular fields that occurred in a message.
 type seenFields [2]uint64
 
-// add reports whether n was there already.
+// add adds n, and reports whether the set already contained it.
 func (s *seenFields) add(n int) bool {
 	bit := uint64(1) << (n % 64)
 	was := s[n/64]&bit != 0
@@ -129,8 +129,8 @@ var wireTypes = map[protoreflect.Kind]protowire.Type{
 	protoreflect.MessageKind: protowire.BytesType,
 }
 
-// Each calls visit with every message in b, a checked message of type m,
-// itself included and those around others first. It stops at the first error.
+// Each calls visit for b, a checked message of type m, and for every message in it.
+// Outer messages come before the messages in them. It stops at the first error.
 func Each(b []byte, m *Type, visit func(b []byte, m *Type) error) error {
 	if err := visit(b, m); err != nil {
 		return err

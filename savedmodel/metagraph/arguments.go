@@ -7,15 +7,16 @@ import (
 )
 
 // describeInputs finds out which inputs of a signature are the components of one
-// ragged, sparse or other composite tensor. The way from a signature to the
-// arguments of the function that was saved, in what TensorFlow 2 writes:
+// ragged, sparse or other composite tensor. In models of TensorFlow 2, a signature
+// leads to the arguments of the saved function as follows:
 //
 //	signature      main graph                    library
 //	x, x_1    ->   serving_default_x   ─┐
 //	               serving_default_x_1 ─┴─ call  signature_wrapper(x, x_1)
 //	                                               call  serve(x, x_1)  <- in the object graph
 //
-// It only describes. A model that is put together differently keeps plain inputs.
+// This information is only descriptive. In a model with another structure the inputs
+// stay plain.
 func (m *Graph) describeInputs(s *sigdef.Signature) {
 	for _, out := range s.Outputs {
 		call, _ := m.Node(ParseRef(out.Node).Node)
@@ -49,7 +50,7 @@ func argumentOf(call Node, wrapper *Function, inner Node, i int) string {
 	return ""
 }
 
-// describe sets what the components say about the inputs of a signature. tensor
+// describe sets the encodings of a signature's inputs from the components. tensor
 // returns the tensor of the main graph that is component i.
 func (m *Graph) describe(s *sigdef.Signature, components []sigdef.Component, tensor func(i int) string) {
 	whole := ""

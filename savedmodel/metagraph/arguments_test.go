@@ -45,8 +45,8 @@ func TestCallee(t *testing.T) {
 	}
 }
 
-// An argument of the inner call is followed to the main graph as long as it is
-// handed on.
+// An argument of the inner call is followed to the main graph as long as it is passed
+// on.
 func TestArgumentOfAnInnerCall(t *testing.T) {
 	wrapper := parsedFunction(t, modeltest.Function("wrapper", []string{"a", "b"}, modeltest.Node("n", "Identity", "a")))
 	call, short := parse(t, modeltest.Call("c", "wrapper", "x:1", "y", "^z")), parse(t, modeltest.Call("c", "wrapper", "x:1"))
@@ -64,8 +64,7 @@ func TestArgumentOfAnInnerCall(t *testing.T) {
 	}
 }
 
-// What the components say is kept up to the first that is no input of the
-// signature.
+// The components are used up to the first that is not an input of the signature.
 func TestInputsAreDescribed(t *testing.T) {
 	named := func(name string, encoding sigdef.Encoding) sigdef.Tensor {
 		return sigdef.Tensor{TensorSpec: dtype.TensorSpec{Name: name, Shape: dtype.ScalarShape()}, Node: name + ":0", Encoding: encoding}

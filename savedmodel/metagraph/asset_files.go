@@ -8,8 +8,8 @@ import (
 	"millrace/sigdef"
 )
 
-// assetsCollection is where TensorFlow 1 writes the assets. TensorFlow looks
-// there for a graph that lists none elsewhere.
+// assetsCollection is the collection to which TensorFlow 1 writes the assets.
+// TensorFlow uses it for a graph that does not list assets elsewhere.
 const assetsCollection = "saved_model_assets"
 
 // Field numbers of CollectionDef, its AnyList and Any.
@@ -22,8 +22,8 @@ const (
 // Asset is an AssetFileDef: a file, and the tensor that is fed its path.
 type Asset struct{ Filename, Tensor string }
 
-// collectionAssets reads the assets in a collection. Their form has not been
-// checked yet: to a walk over the types of fields they are bytes.
+// collectionAssets reads the assets in a collection. Their form has not been checked
+// yet, because their field has type bytes.
 func (p *Parser) collectionAssets(collection []byte) ([]Asset, error) {
 	list, _ := message.Find(collection, collectionAny)
 	var assets []Asset

@@ -7,15 +7,15 @@ import (
 	"millrace/savedmodel/message"
 )
 
-// direct describes an operation that calls functions: the attributes that name
-// them, and the first input that is an argument. Only TensorFlow knows with which
-// arguments it calls a function that another attribute names.
+// direct describes an operation that calls functions: the attributes that name them,
+// and the first input that is an argument. The arguments of functions in other
+// attributes are only known to TensorFlow.
 type direct struct {
 	Attrs []string
 	Skip  int
 }
 
-// DirectCalls are the operations that pass their inputs to a function one to one.
+// DirectCalls lists the operations that pass their inputs one to one to a function.
 var DirectCalls = map[string]direct{
 	"PartitionedCall": {[]string{"f"}, 0}, "StatefulPartitionedCall": {[]string{"f"}, 0},
 	"If": {[]string{"then_branch", "else_branch"}, 1}, "StatelessIf": {[]string{"then_branch", "else_branch"}, 1},
@@ -32,8 +32,8 @@ func (n Node) DirectFunctions(attr string, value []byte) []string {
 	return OuterFunctions(value)
 }
 
-// OuterFunctions returns the functions that an attribute names, without those that it
-// binds to their attributes.
+// OuterFunctions returns the functions that an attribute names directly, without the
+// functions bound to their attributes.
 func OuterFunctions(value []byte) []string {
 	var names []string
 	nameOf := func(b []byte) {

@@ -16,15 +16,15 @@ const (
 	argName, argType, argTypeAttr, argNumberAttr, argTypeListAttr = 1, 3, 4, 5, 6
 )
 
-// Function is a FunctionDef and what its body does.
+// Function is a parsed FunctionDef.
 type Function struct {
 	Name       string
 	Def        []byte // the FunctionDef
 	Inputs     []Arg
 	Outputs    []Arg
 	Attrs      map[string]string // declared attributes and their types, "list(type)"
-	Implements string            // interface it may be swapped for others of, "" if none
-	Counts     []string          // attributes that say how often an argument repeats
+	Implements string            // interface whose implementations may replace each other, "" if none
+	Counts     []string          // attributes with the repeat count of an argument
 	Nodes      [][]byte
 	byName     map[string][]byte // nodes, made on demand
 }
@@ -92,7 +92,7 @@ func (fn *Function) parseArg(b []byte) Arg {
 }
 
 // outputTypes returns the type of each output of a function, 0 where the caller
-// decides; ok is false if not even their number is known.
+// decides; ok is false if their number is unknown.
 func (fn *Function) outputTypes() (types []int32, ok bool) {
 	for _, a := range fn.Outputs {
 		if a.List {
@@ -115,8 +115,8 @@ func (fn *Function) Node(name string) (Node, bool) {
 	return ParseNode(b), ok
 }
 
-// Input returns the position of an argument, -1 if there is none by that name
-// or if a list before it moves the positions.
+// Input returns the position of an argument, -1 if there is none by that name or if a
+// list before it makes the position unknown.
 func (fn *Function) Input(name string) int {
 	for i, a := range fn.Inputs {
 		if a.List {

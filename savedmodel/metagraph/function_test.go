@@ -11,7 +11,7 @@ import (
 	"millrace/savedmodel/message"
 )
 
-// A function is read as far as it is asked about.
+// A function is parsed as far as needed.
 func TestParseFunction(t *testing.T) {
 	const text = tfproto.DataType_DT_STRING
 	f := parsedFunction(t, &tfproto.FunctionDef{
@@ -54,7 +54,7 @@ func TestParseFunction(t *testing.T) {
 	}
 }
 
-// References are read as TensorFlow reads them.
+// References are parsed as in TensorFlow.
 func TestReferences(t *testing.T) {
 	for text, want := range map[string]Ref{
 		"n": {Node: "n"}, "n:0": {Node: "n"}, "n:3": {Node: "n", Port: 3}, "^n": {Node: "n", Control: true}, "": {},
@@ -72,7 +72,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// Attributes are read by their types; what an attribute is not, it is not.
+// Attributes are read by their types; reading one as another type gives nothing.
 func TestAttributes(t *testing.T) {
 	types := &tfproto.AttrValue{Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{
 		I: []int64{1}, Type: []tfproto.DataType{tfproto.DataType_DT_INT32, tfproto.DataType_DT_STRING}}}}
@@ -107,7 +107,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Only a Const of strings that are written as such tells its strings.
+// Only a Const with plainly stored strings returns its strings.
 func TestStringsOfConstants(t *testing.T) {
 	tensor := func(dt tfproto.DataType, content string, values ...string) *tfproto.TensorProto {
 		p := &tfproto.TensorProto{Dtype: dt, TensorContent: []byte(content)}

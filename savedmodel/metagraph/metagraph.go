@@ -10,7 +10,7 @@ import (
 	"millrace/sigdef"
 )
 
-// Field numbers of SavedModel, MetaGraphDef and what is in them.
+// Field numbers of SavedModel, MetaGraphDef and the messages in them.
 const (
 	SavedModelMetaGraph = 2
 
@@ -39,35 +39,35 @@ const (
 	legacyInitGroup = "legacy_init_op"
 )
 
-// Graph is a MetaGraphDef, taken apart as far as the checks need it.
+// Graph is a MetaGraphDef, parsed as far as the checks need it.
 type Graph struct {
-	Version     string // of the TensorFlow that wrote it
+	Version     string // version of the TensorFlow that wrote it
 	Producer    int64  // version of its graphs
 	MinConsumer int64
 
-	GraphDef      []byte // what TensorFlow loads
+	GraphDef      []byte // the GraphDef that TensorFlow loads
 	Nodes         map[string][]byte
 	Functions     map[string]*Function
 	Gradients     map[string]string // function to the function that is its gradient
 	SignatureDefs map[string][]byte
-	groups        map[string][]string // collections of nodes
+	groups        map[string][]string // names of the nodes in each collection
 	Assets        []Asset
 	Objects       []byte // the graph of Python's objects
 
 	FilenameTensor, RestoreOp string
-	InitOp                    string // that runs after restoring, "" if there is none
+	InitOp                    string // operation to run after restoring, "" if there is none
 
-	uses  *uses               // of variables, made on demand
+	uses  *uses               // uses of variables, computed on demand
 	swaps map[string][]string // see peers
 }
 
-// Parser takes the graphs of a model apart.
+// Parser parses the graphs of a model.
 type Parser struct {
 	*Report
-	MaxNodes int // nodes in a graph or function, and functions
+	MaxNodes int // limit of the nodes in a graph or function, and of the functions
 }
 
-// Parse takes a MetaGraphDef apart.
+// Parse parses a MetaGraphDef.
 func (p *Parser) Parse(b []byte) (*Graph, error) {
 	m := New()
 	var legacy []Asset
@@ -107,7 +107,7 @@ func (p *Parser) Parse(b []byte) (*Graph, error) {
 	return m, nil
 }
 
-// New returns an empty metaGraph.
+// New returns an empty Graph.
 func New() *Graph {
 	return &Graph{
 		Nodes: map[string][]byte{}, Functions: map[string]*Function{}, Gradients: map[string]string{},
@@ -115,8 +115,8 @@ func New() *Graph {
 	}
 }
 
-// Peers returns the functions by the interface they implement. TensorFlow may
-// put one in the place of another.
+// Peers returns the functions by the interface they implement. TensorFlow may replace
+// one by another.
 func (m *Graph) Peers() map[string][]string {
 	if m.swaps != nil {
 		return m.swaps
@@ -229,8 +229,8 @@ func collectionStrings(b []byte) []string {
 	return names
 }
 
-// FindInitOp returns the operation that TensorFlow runs after restoring, "" if
-// there is none. It looks where TensorFlow's loader looks, in the same order.
+// FindInitOp returns the operation that TensorFlow runs after restoring, "" if there is
+// none. It uses the same places as TensorFlow's loader, in the same order.
 func (m *Graph) FindInitOp(r *Report) (string, error) {
 	if b, ok := m.SignatureDefs[InitSignature]; ok {
 		s, err := sigdef.Parse(InitSignature, b)
@@ -266,8 +266,8 @@ func (m *Graph) Node(name string) (Node, bool) {
 	return ParseNode(b), true
 }
 
-// outputTypes returns the types of a node's outputs. It reports false if not even
-// their number is known.
+// outputTypes returns the types of a node's outputs. It reports false if their number
+// is unknown.
 func (m *Graph) outputTypes(n Node) ([]int32, bool) {
 	if fn := m.Functions[n.Op]; fn != nil {
 		return fn.outputTypes()

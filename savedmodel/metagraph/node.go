@@ -9,8 +9,8 @@ import (
 	"millrace/savedmodel/message"
 )
 
-// Node is a NodeDef: one use of an operation or function. Its attributes
-// stay as they are on the wire.
+// Node is a NodeDef: one use of an operation or function. Its attributes stay
+// serialized.
 type Node struct {
 	Name, Op string
 	Inputs   []string
@@ -42,7 +42,7 @@ func ParseNode(b []byte) Node {
 	return n
 }
 
-// NameOf reads the name alone of a NodeDef.
+// NameOf reads only the name of a NodeDef.
 func NameOf(b []byte) string {
 	for f := range wire.Fields(b) {
 		if f.Num == message.NodeName {
@@ -77,8 +77,7 @@ const (
 	TensorType, TensorContent, TensorStrings, TensorHandles, TensorVariants = 1, 4, 8, 14, 15
 )
 
-// ConstStrings returns the strings that a Const node holds, where they are
-// written as such.
+// ConstStrings returns the strings that a Const node holds, if they are stored plainly.
 func ConstStrings(n Node) ([]string, bool) {
 	f, ok := message.Find(n.Attr("value"), message.AttrTensorField)
 	if n.Op != "Const" || !ok {
@@ -103,10 +102,10 @@ func ConstStrings(n Node) ([]string, bool) {
 type Ref struct {
 	Node    string
 	Port    int
-	Control bool // "^node": the node has to run, none of its outputs is used
+	Control bool // "^node": the node must run, but its outputs are not used
 }
 
-// ParseRef reads a reference as graphs write it, where ":0" may be left out.
+// ParseRef parses a reference of a graph, in which ":0" may be omitted.
 func ParseRef(s string) Ref {
 	if node, ok := strings.CutPrefix(s, "^"); ok {
 		return Ref{Node: node, Control: true}

@@ -28,17 +28,15 @@ var OpOutputs = sync.OnceValue(func() map[string]string {
 	return outputs
 })
 
-// MaxOutputs is more inputs or outputs of one kind than any node has.
+// MaxOutputs exceeds the number of inputs or outputs of any node.
 const MaxOutputs = 1 << 16
 
 // OutputTypes returns the type of each output of a node that runs an operation of
-// TensorFlow's, 0 where an attribute does not say; ok is false if not even their number is
-// known.
+// TensorFlow, 0 if an attribute leaves it open; ok is false if their number is unknown.
 func OutputTypes(n Node) (types []int32, ok bool) { return outputTypes(n) }
 
-// outputTypes returns the type of each output of a node that runs an operation
-// of TensorFlow's, 0 where an attribute does not say; ok is false if not even
-// their number is known.
+// outputTypes returns the type of each output of a node that runs an operation of
+// TensorFlow, 0 if an attribute leaves it open; ok is false if their number is unknown.
 func outputTypes(n Node) (types []int32, ok bool) {
 	spec, ok := OpOutputs()[n.Op]
 	if !ok {
@@ -71,8 +69,8 @@ func outputTypes(n Node) (types []int32, ok bool) {
 	return types, true
 }
 
-// CountAttrs returns the attributes that say how often an input or output of an
-// operation repeats.
+// CountAttrs returns the attributes with the repeat counts of an operation's inputs and
+// outputs.
 func CountAttrs(op string) []string {
 	var names []string
 	for _, token := range strings.Fields(OpOutputs()[op]) {
@@ -83,8 +81,8 @@ func CountAttrs(op string) []string {
 	return names
 }
 
-// outputCount returns how often an output repeats; attr names the attribute
-// that says so, with its default, or is empty.
+// outputCount returns how often an output repeats; attr names the attribute with the
+// count, and its default, or is empty.
 func outputCount(n Node, attr string) (int64, bool) {
 	if attr == "" {
 		return 1, true
@@ -98,8 +96,8 @@ func outputCount(n Node, attr string) (int64, bool) {
 	return v, ok && v >= 0 && v <= MaxOutputs
 }
 
-// outputType returns the type that a token of the table names, 0 if the node
-// does not say.
+// outputType returns the type that a token of the table names, 0 if the node leaves it
+// open.
 func outputType(n Node, token string) int32 {
 	if fixed, found := strings.CutPrefix(token, "="); found {
 		v, _ := strconv.ParseInt(fixed, 10, 32)

@@ -10,19 +10,19 @@ import (
 	"millrace/sigdef"
 )
 
-// What is wrong with a model is one of three things. A model that is damaged
-// or that TensorFlow cannot load is an error. So is one that the policy refuses,
-// unless Options.Unchecked is set: then the refusal is recorded, and reading continues.
-// What is merely odd is a warning.
+// There are three kinds of problems. A model that is damaged or that TensorFlow cannot
+// load is an error. So is a model that the policy refuses, unless Options.Unchecked is
+// set: then the refusal is recorded, and reading continues. Anything that is merely odd
+// is a warning.
 
-// Report collects what is wrong with a model as it is read.
+// Report collects the problems of a model while it is read.
 type Report struct {
 	File      string // the protobuf: saved_model.pb or saved_model.pbtxt
-	Kind      string // what file should hold: "SavedModel" or "GraphDef"
-	Unchecked bool   // Options.Unchecked: record what the policy refuses, and continue
+	Kind      string // expected content of File: "SavedModel" or "GraphDef"
+	Unchecked bool   // Options.Unchecked: record refusals of the policy, and continue
 
 	Warnings []error
-	Refused  []error // refusals of the policy, if Unchecked is set
+	Refused  []error // recorded refusals, if Unchecked is set
 }
 
 // Fail returns an error about the protobuf of the model.
@@ -51,7 +51,7 @@ func (r *Report) FailTensor(s *sigdef.Signature, t *sigdef.Tensor, format string
 	return e
 }
 
-// Damaged turns what is wrong with a protobuf into an error with its file and offset.
+// Damaged converts a fault of a protobuf to an error with its file and offset.
 func (r *Report) Damaged(err error) error {
 	var w *message.Error
 	if !errors.As(err, &w) {
@@ -72,7 +72,7 @@ func (r *Report) cutOff(name string, w *message.Error) error {
 	return e
 }
 
-// Warn records something odd that keeps nobody from using the model.
+// Warn records an oddity that does not prevent using the model.
 func (r *Report) Warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, r.Fail(format, args...))
 }

@@ -15,9 +15,9 @@ import (
 	"millrace/sigdef"
 )
 
-// ReadSignatures reads every signature and finds its tensors in the graph. A
-// signature that does not fit the graph goes to unusable, so that the others can
-// still be called. It is an error if there are no others.
+// ReadSignatures reads every signature and finds its tensors in the graph. A signature
+// that does not fit the graph is added to unusable, so that the others can still be
+// called. It is an error if no signature is usable.
 func (m *Graph) ReadSignatures(r *Report) (all map[string]*sigdef.Signature, unusable map[string]error, err error) {
 	all, unusable = map[string]*sigdef.Signature{}, map[string]error{}
 	for name, b := range m.SignatureDefs {
@@ -43,9 +43,8 @@ func (m *Graph) ReadSignatures(r *Report) (all map[string]*sigdef.Signature, unu
 	return all, unusable, nil
 }
 
-// resolveAll finds the tensors of a signature in the graph. Every input must be
-// there, and one output at least. Other outputs keep the error that says what is
-// wrong with them.
+// resolveAll finds the tensors of a signature in the graph. All inputs and at least one
+// output must exist. Each other output keeps its error.
 func (m *Graph) resolveAll(r *Report, s *sigdef.Signature) error {
 	for i := range s.Inputs {
 		if err := m.resolve(r, s, "input", &s.Inputs[i]); err != nil {
@@ -76,8 +75,8 @@ func (m *Graph) resolveAll(r *Report, s *sigdef.Signature) error {
 }
 
 // SignatureTensors returns every tensor that the inputs or the outputs of a
-// SignatureDef name, components of sparse and composite tensors included. side
-// is the field number of the inputs or of the outputs.
+// SignatureDef name, including the components of sparse and composite tensors. side is
+// the field number of the inputs or of the outputs.
 func SignatureTensors(def []byte, side protowire.Number) []string {
 	var names []string
 	add := func(f wire.Field) {
@@ -105,8 +104,8 @@ func SignatureTensors(def []byte, side protowire.Number) []string {
 // Fields of SignatureDef.
 const SignatureInputs, SignatureOutputs = 1, 2
 
-// resolve checks that a tensor of a signature is in the graph, with the type that
-// the signature says. what is "input" or "output".
+// resolve checks that a tensor of a signature is in the graph, with the signature's
+// type. what is "input" or "output".
 func (m *Graph) resolve(r *Report, s *sigdef.Signature, what string, t *sigdef.Tensor) error {
 	if err := t.Shape.Check(); err != nil {
 		return r.FailTensor(s, t, "%s: %v", what, err)
@@ -122,7 +121,7 @@ func (m *Graph) resolve(r *Report, s *sigdef.Signature, what string, t *sigdef.T
 	t.Node = ref.Node + ":" + strconv.Itoa(ref.Port)
 	types, known := m.outputTypes(n)
 	if !known {
-		return nil // a custom operation, or a list whose length the graph does not say
+		return nil // a custom operation, or a list of unknown length
 	}
 	if ref.Port >= len(types) {
 		return r.FailTensor(s, t, "%s: node %s (%s) has %d outputs, there is no %s", what, modelfile.Quote(n.Name), modelfile.Quote(n.Op), len(types), modelfile.Quote(t.Node))

@@ -10,8 +10,8 @@ import (
 // variableOps are the operations that hold a variable.
 var variableOps = []string{"VarHandleOp", "VariableV2", "Variable", "_VarHandlesOp"}
 
-// HasVariables reports whether the main graph holds variables. Functions get
-// theirs from there.
+// HasVariables reports whether the main graph contains variables. Functions get
+// variables from there.
 func (m *Graph) HasVariables() bool {
 	for _, b := range m.Nodes {
 		if op, _ := message.Find(b, message.NodeOp); slices.Contains(variableOps, string(op.Bytes)) {
@@ -21,12 +21,12 @@ func (m *Graph) HasVariables() bool {
 	return false
 }
 
-// uses says how the variables of a model are used.
+// uses records how the variables of a model are used.
 type uses struct {
 	Of    map[string][]Node // nodes of the main graph, by the variable's node
-	Named map[string]int    // how many nodes hold the variable of a name
-	// Unnamed says that a node holds a variable whose name the model does not
-	// say: it could be any.
+	Named map[string]int    // number of nodes that hold the variable of a name
+	// Unnamed is set if a node holds a variable whose name the model leaves open: it
+	// could be any.
 	Unnamed bool
 }
 
@@ -74,9 +74,8 @@ func hasKey[V any](m map[string]V, key string) bool {
 	return ok
 }
 
-// VariableName returns the name under which a variable is kept. ok is false if the
-// node does not say. Containers, which nobody uses, would tell more variables
-// apart.
+// VariableName returns the name of a variable in the session. ok is false if the node
+// leaves it open. It ignores containers, which are hardly used.
 func VariableName(n Node) (name string, ok bool) {
 	name, ok = message.AttrString(n.Attr("shared_name"))
 	return name, ok && name != ""

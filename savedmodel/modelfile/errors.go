@@ -9,7 +9,7 @@ import (
 	"millrace"
 )
 
-// maxNames is how many names a message lists.
+// maxNames is the maximum number of names in a message.
 const maxNames = 8
 
 // Fail returns an error about a file of the model.
@@ -18,7 +18,7 @@ func Fail(file, format string, args ...any) *millrace.Error {
 		Msg: fmt.Sprintf(format, args...)}
 }
 
-// FailIO returns an error for what the operating system said about a file.
+// FailIO returns an error for an error of the operating system about a file.
 func FailIO(file string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -41,7 +41,7 @@ func Corrupt(file, format string, args ...any) *millrace.Error {
 	return e
 }
 
-// CorruptAt is corrupt with the place of the damage.
+// CorruptAt is Corrupt with the location of the damage.
 func CorruptAt(file string, offset int64, format string, args ...any) *millrace.Error {
 	e := Corrupt(file, format, args...)
 	e.Offset = offset

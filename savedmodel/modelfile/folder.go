@@ -11,15 +11,15 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// Folder is a model's folder, opened. Its files are opened through it. So the
-// kernel refuses every path that leaves the folder, by ".." or by a symbolic link,
-// also a link that another process puts there in the meantime.
+// Folder is a model's folder, opened. Its files are opened through it. So the kernel
+// refuses every path that leaves the folder, by ".." or by a symbolic link, including a
+// link that another process creates in the meantime.
 type Folder struct {
 	Dir  string
 	root *os.Root
 
-	// Refused hears of the paths that leave the folder, which are opened then; nil:
-	// they are errors.
+	// Refused is called for paths that leave the folder, which are then opened; nil:
+	// such paths are errors.
 	Refused func(error)
 }
 
@@ -51,7 +51,7 @@ func (f *Folder) Has(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Opening is what came of opening a file.
+// Opening is the result of opening a file.
 type Opening struct {
 	File *os.File
 	Name string
@@ -75,8 +75,7 @@ func (f *Folder) Open(name string) Opening {
 	return regularFile(path, file, err)
 }
 
-// leaves reports whether a path, or as much of it as there is, leads out of the
-// folder.
+// leaves reports whether a path, or its existing part, leads out of the folder.
 func (f *Folder) leaves(path string) bool {
 	here, err := filepath.EvalSymlinks(f.Dir)
 	if err != nil {
@@ -100,9 +99,9 @@ func OpenFile(path string) Opening {
 	return regularFile(path, file, err)
 }
 
-// regularFile refuses everything but regular files, since others could block for
-// ever. The file is looked at once it is open: a path may come to mean another
-// file between a look at it and its opening.
+// regularFile refuses everything but regular files, since others could block forever.
+// It checks the file after opening it, because a path may refer to another file by the
+// time it is opened.
 func regularFile(path string, file *os.File, err error) Opening {
 	if err != nil {
 		return Opening{Name: path, Err: FailIO(path, err)}

@@ -10,12 +10,13 @@ import (
 	"millrace/savedmodel/metagraph"
 )
 
-// recursionCheck finds what TensorFlow would follow until its stack ends.
+// recursionCheck finds functions that TensorFlow would follow until its stack
+// overflows.
 type recursionCheck struct{ *callGraph }
 
-// body is the nodes of a function, or of the main graph, in an order in which each comes
-// after its inputs. What a NextIteration gives does not count, since it goes back to the
-// head of a loop.
+// body is the nodes of a function, or of the main graph, in an order in which each
+// comes after its inputs. The outputs of a NextIteration do not count, since they go
+// back to the head of a loop.
 type body struct {
 	fn    *metagraph.Function // nil: the main graph
 	nodes []metagraph.Node
@@ -69,7 +70,7 @@ func (c recursionCheck) bodyOf(fn *metagraph.Function) *body {
 	return b
 }
 
-// turnsBack reports whether a node gives what it gets to the next iteration of a loop.
+// turnsBack reports whether a node passes its input to the next iteration of a loop.
 func turnsBack(n metagraph.Node) bool { return n.Op == "NextIteration" || n.Op == "RefNextIteration" }
 
 // producer returns the name of the node, or of the argument, that an input is.
@@ -81,7 +82,7 @@ func (b *body) producer(input string) string {
 	return name
 }
 
-// returned returns the nodes or arguments that the results of a function come from.
+// returned returns the nodes or arguments that produce the results of a function.
 func (b *body) returned() []string {
 	byName := map[string]string{}
 	for f := range wire.Fields(b.fn.Def) {

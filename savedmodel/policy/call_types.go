@@ -10,9 +10,9 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// callTypes are the operations that call functions with types of their own: the
-// attributes with the functions, with the types of the arguments and of the results.
-// A function's types have to be the same. Kernels believe that they are.
+// callTypes lists the operations that declare the types of the functions that they
+// call: the attributes with the functions, the argument types and the result types. The
+// function must have the same types, because kernels rely on it.
 var callTypes = map[string][]struct{ function, arguments, results string }{
 	"PartitionedCall":         {{"f", "Tin", "Tout"}},
 	"StatefulPartitionedCall": {{"f", "Tin", "Tout"}},
@@ -27,7 +27,7 @@ var callTypes = map[string][]struct{ function, arguments, results string }{
 // callCheck checks the types of calls.
 type callCheck struct{ *callGraph }
 
-// check refuses a call whose types are not those of the function that it calls.
+// check refuses a call whose types differ from the called function's.
 func (c callCheck) check(n metagraph.Node) error {
 	for _, call := range callTypes[n.Op] {
 		for _, name := range metagraph.OuterFunctions(n.Attr(call.function)) {
@@ -50,11 +50,12 @@ func (c callCheck) check(n metagraph.Node) error {
 	return nil
 }
 
-// conditionTypes are the dtypes that a branch or a loop may ask: those that TensorFlow turns
-// into true or false. For another its kernel ends the process.
+// conditionTypes are the dtypes that the condition of a branch or a loop may have:
+// those that TensorFlow converts to a bool. For other dtypes its kernel ends the
+// process.
 var conditionTypes = []dtype.DataType{dtype.Bool, dtype.Int8, dtype.Uint8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float, dtype.Double, dtype.String}
 
-// checkCondition refuses a branch or a loop by a value of another dtype.
+// checkCondition refuses a branch or a loop whose condition has another dtype.
 func (c callCheck) checkCondition(n metagraph.Node) error {
 	refuse := func(t int32) error {
 		if t == 0 || slices.Contains(conditionTypes, dtype.DataType(t)) {
@@ -79,8 +80,8 @@ func (c callCheck) checkCondition(n metagraph.Node) error {
 	return c.checkBound(n)
 }
 
-// checkBound refuses calls of functions with arguments that repeat more often than any
-// does, as an attribute of the call says.
+// checkBound refuses calls in which an attribute makes an argument repeat unreasonably
+// often.
 func (c callCheck) checkBound(n metagraph.Node) error {
 	for _, a := range n.Attrs {
 		err := message.Each(a.Value, message.AttrValueType(), func(b []byte, m *message.Type) error {
@@ -108,8 +109,8 @@ func (c callCheck) checkBound(n metagraph.Node) error {
 	return nil
 }
 
-// differ returns the first position at which types are not those of arguments, and
-// both types there; -1 if there is none, or the caller decides some of them.
+// differ returns the first position at which types differ from the arguments', and both
+// types; -1 if all agree, or if the caller decides some of them.
 func differ(types []int32, args []metagraph.Arg) (at int, has, want string) {
 	nameAt := func(i, n int, typ func() int32) string {
 		if i >= n {

@@ -9,13 +9,13 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// TensorFlow follows some operations back from output to input by recursion: Grappler what
-// only passes its input on, shape inference what computes a shape, an iterator the dataset
-// that it reads, a destructor what a tensor holds. In a long chain of them its stack ends, and
-// with it the process. So chains have limits, with those of the functions that are called on
-// the way.
+// TensorFlow follows some operations recursively from output to input: Grappler follows
+// operations that pass their input on, shape inference follows computations of shapes,
+// an iterator follows its input datasets, and a destructor follows nested tensors. A
+// long chain overflows the stack and ends the process. So the length of chains is
+// limited, including the chains in called functions.
 
-// Kinds of chains, with the longest that a model may have.
+// Kinds of chains, with the maximum length in a model.
 const (
 	forwarding = iota
 	reading
@@ -51,7 +51,7 @@ func chainKind(op string) int {
 // chains finds the longest chains of functions.
 type chains struct {
 	recursionCheck
-	known map[string]*[chainKinds]int // by function; nil while it is being looked at
+	known map[string]*[chainKinds]int // by function; nil while the function is visited
 }
 
 // checkChains refuses a graph with a chain that is too long.
@@ -78,7 +78,7 @@ func (c *chains) longest(fn *metagraph.Function) [chainKinds]int {
 	if fn != nil {
 		if known, seen := c.known[fn.Name]; seen {
 			if known == nil {
-				return [chainKinds]int{} // it calls itself, and is refused for that
+				return [chainKinds]int{} // it calls itself, and is refused elsewhere
 			}
 			return *known
 		}

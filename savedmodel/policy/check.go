@@ -10,33 +10,33 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// An operation that touches the host is refused wherever it stands in the graph,
-// even if nothing seems to reach it. The graph alone does not tell whether
-// TensorFlow runs a node. Importing a graph evaluates nodes that nothing reaches.
-// Gradients and optimizer passes replace functions by others. Functions are named
-// in attributes, in the defaults of attributes and in the list of gradients. So
-// the policy looks up every operation of the graph in a table (ops.txt):
+// An operation that touches the host is refused wherever it stands in the graph, even
+// if it seems unreachable. The graph alone does not show whether TensorFlow runs a
+// node. Importing a graph evaluates nodes that nothing reaches. Gradients and optimizer
+// passes replace functions by others. Functions are named in attributes, in the
+// defaults of attributes and in the list of gradients. So the policy looks up every
+// operation of the graph in a table (ops.txt):
 //
 //	allow  it may stand anywhere
 //	deny   it is refused, unless allowed by name
 //	check  it is refused unless the graph alone proves a condition
 //
-// The conditions are in policy.go. The condition for saving and restoring also
-// asks who reaches a node: only the saver may run a saver's operations. That walk
-// follows every path that TensorFlow might take. A path too many only refuses
-// more.
+// The conditions are in policy.go. The condition for saving and restoring also depends
+// on how a node is reached: only the saver may run a saver's operations. That walk
+// follows every path that TensorFlow might take. An impossible path only makes it
+// refuse more.
 
-// Checker checks one graph. It keeps what it has found out about the graph.
+// Checker checks one graph. It caches its results about the graph.
 type Checker struct {
 	*tracer
-	missing error // an asset that is not there; nil: all are
+	missing error // a missing asset; nil: all assets exist
 	suspect []suspect
 	held    map[*metagraph.Function]map[string]int // see holders
 
 	// The parts that run at load, and to restore variables.
 	init, restore *reach
-	roots         []root   // each of them, for messages
-	visits        int      // nodes of the main graph that were visited, for all roots
+	roots         []root   // all roots, for messages
+	visits        int      // visited nodes of the main graph, for all roots
 	restored      []string // names of the tensors that the restore operation reads
 }
 
@@ -46,10 +46,9 @@ func New(m *metagraph.Graph, r *metagraph.Report, allowed map[string]bool) *Chec
 	return &Checker{tracer: &tracer{callGraph: g, callers: map[string][]call{}, fed: map[string]bool{}, traced: map[argument]origin{}}}
 }
 
-// Check refuses a graph that holds what it must not. whole says that the graph has
-// no signatures, so that a program may run any node of it; missing is the error of
-// an asset that is not there. Check returns the names of the tensors that the
-// restore operation reads.
+// Check refuses a graph with forbidden contents. whole is set for a graph without
+// signatures, of which a program may run any node; missing is the error about a missing
+// asset. Check returns the names of the tensors that the restore operation reads.
 func (p *Checker) Check(whole bool, missing error) (restored []string, err error) {
 	p.missing = missing
 	p.findFed()
@@ -66,8 +65,8 @@ func (p *Checker) Check(whole bool, missing error) (restored []string, err error
 	return p.restored, p.r.TolerateAny(p.report())
 }
 
-// checkNames refuses functions with the name of an operation. Parts of TensorFlow
-// would take a node for the function, others for the operation.
+// checkNames refuses functions with the name of an operation. Some parts of TensorFlow
+// would run the function for such a node, others the operation.
 func (p *Checker) checkNames() error {
 	for _, name := range slices.Sorted(maps.Keys(p.m.Functions)) {
 		if opClasses()[name] != nil {
@@ -77,7 +76,7 @@ func (p *Checker) checkNames() error {
 	return nil
 }
 
-// collect finds every operation to judge and every call of a function.
+// collect finds every operation to check and every call of a function.
 func (p *Checker) collect() error {
 	contents, amounts := contentCheck{p.callGraph}, amountCheck{p.tracer}
 	for _, name := range slices.Sorted(maps.Keys(p.m.Nodes)) {
@@ -95,7 +94,7 @@ func (p *Checker) collect() error {
 		}
 		var e effects
 		e.add(p.m, p.allowed, n, nil)
-		p.take(&e)
+		p.record(&e)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.m.Functions)) {
 		fn := p.m.Functions[name]
@@ -112,8 +111,8 @@ func (p *Checker) collect() error {
 		if err != nil {
 			return err
 		}
-		p.take(e)
-		if fn.Implements != "" { // TensorFlow may put it in the place of others
+		p.record(e)
+		if fn.Implements != "" { // TensorFlow may replace other functions by it
 			p.callers[name] = append(p.callers[name], call{callee: name})
 		}
 	}
@@ -121,19 +120,19 @@ func (p *Checker) collect() error {
 	for _, of := range slices.Sorted(maps.Keys(p.m.Gradients)) {
 		e.addCallee(p.m, p.allowed, metagraph.Node{Name: of}, call{callee: p.m.Gradients[of]})
 	}
-	p.take(&e)
+	p.record(&e)
 	return nil
 }
 
-// take adds effects to what is known.
-func (p *Checker) take(e *effects) {
+// record adds effects to the known ones.
+func (p *Checker) record(e *effects) {
 	p.suspect = append(p.suspect, e.suspect...)
 	for _, c := range e.calls {
 		p.callers[c.callee] = append(p.callers[c.callee], c)
 	}
 }
 
-// report returns the error for the operations that are refused.
+// report returns the error about the refused operations.
 func (p *Checker) report() error {
 	var unsafe, unknown []suspect
 	for _, s := range p.suspect {
@@ -160,7 +159,7 @@ func (p *Checker) report() error {
 	return nil
 }
 
-// unsafe is the error for operations that are refused.
+// unsafe returns the error about refused operations.
 func (p *Checker) unsafe(found []suspect) error {
 	s := found[0]
 	who := p.whoReaches(s)
@@ -172,7 +171,7 @@ func (p *Checker) unsafe(found []suspect) error {
 	return e
 }
 
-// place says where a suspect is.
+// place describes the location of a suspect.
 func (s suspect) place() string {
 	switch {
 	case s.named && s.caller == nil && s.node.Attrs == nil:
@@ -185,7 +184,7 @@ func (s suspect) place() string {
 	return fmt.Sprintf("node %s of function %s", modelfile.Quote(s.node.Name), modelfile.Quote(s.caller.Name))
 }
 
-// others names the operations of all suspects but the first's.
+// others names the operations of all suspects except the first.
 func others(all []suspect) string {
 	var names []string
 	for _, s := range all[1:] {
@@ -212,7 +211,7 @@ func (s suspect) input(i int) string {
 }
 
 // checkMissing refuses a model with a missing asset that an operation may read.
-// TensorFlow loads models whose assets nothing reads.
+// TensorFlow loads models with missing assets that no operation reads.
 func (p *Checker) checkMissing() error {
 	if p.missing == nil {
 		return nil
@@ -227,11 +226,11 @@ func (p *Checker) checkMissing() error {
 	return nil
 }
 
-// Limits of what the policy follows.
+// Limits of the policy's walks.
 const (
-	MaxFunctionDepth = 256      // of functions that call functions
-	maxFunctionCalls = 1 << 20  // of one function, in the functions that it calls too
-	maxVisits        = 16 << 20 // of nodes, for all signatures together
-	MaxTraceDepth    = 64       // of identities between a file name and its use
-	MaxViolations    = 32       // unsafe operations that one error names
+	MaxFunctionDepth = 256      // depth of nested calls
+	maxFunctionCalls = 1 << 20  // calls in one function and in its callees
+	maxVisits        = 16 << 20 // visits of nodes, for all signatures together
+	MaxTraceDepth    = 64       // identities between a file name and its use
+	MaxViolations    = 32       // unsafe operations in one error
 )

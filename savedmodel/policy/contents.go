@@ -16,15 +16,15 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// contentCheck checks what the nodes of a graph hold.
+// contentCheck checks the contents of the nodes of a graph.
 type contentCheck struct{ *callGraph }
 
 // checkTensors looks at every constant, wherever it stands in the graph.
 //
-// A constant of dtype resource names a variable, table or file handle by a string.
-// So it is a way to a variable that the variable's own operation does not show. A
-// constant of strings may have two contents at once: TensorFlow takes one, and
-// another reader may take the other.
+// A constant of dtype resource names a variable, table or file handle by a string. So
+// it gives access to a variable without the variable's own operation. A constant of
+// strings may have two contents at once: TensorFlow reads one, and another reader may
+// read the other.
 func (c contentCheck) checkTensors() error {
 	var total uint64
 	return message.Each(c.m.GraphDef, message.GraphDefType(), func(b []byte, m *message.Type) error {
@@ -71,8 +71,8 @@ func (c contentCheck) checkTensors() error {
 	})
 }
 
-// The most bytes that a constant, and all of them, may take in memory. One value in a file
-// may stand for all elements of a tensor.
+// The maximum memory of one constant, and of all constants. One value in a file may
+// represent all elements of a tensor.
 const (
 	maxConstantBytes  = 2 << 30
 	maxConstantsBytes = 8 << 30
@@ -101,9 +101,10 @@ func (c contentCheck) checkSize(tensor []byte, typ int32, total *uint64) error {
 	return nil
 }
 
-// checkReference refuses an attribute whose type is a reference. TensorFlow never writes
-// one: an operation's own declaration says which of its inputs are references. With one,
-// Identity would be a way to a variable that this package takes for a copy.
+// checkReference refuses an attribute whose type is a reference. TensorFlow never
+// writes one: an operation's own declaration says which of its inputs are references.
+// With one, Identity would give access to a variable, while this package assumes a
+// copy.
 func (c contentCheck) checkReference(attr []byte) error {
 	types, _ := message.AttrTypes(attr)
 	if t, ok := message.AttrType(attr); ok {
@@ -117,9 +118,9 @@ func (c contentCheck) checkReference(attr []byte) error {
 	return nil
 }
 
-// checkPlaceholders refuses attributes whose value the caller of a function gives,
-// unless they are types, numbers or shapes. Otherwise it would not be known which
-// functions and names the function uses.
+// checkPlaceholders refuses attributes whose value a function's caller sets, unless
+// they are types, numbers or shapes. Otherwise the functions and names that the
+// function uses would be unknown.
 func (c contentCheck) checkPlaceholders() error {
 	for _, name := range slices.Sorted(maps.Keys(c.m.Nodes)) {
 		if at := unresolved(c.m.Nodes[name], nil); at != "" {
@@ -139,8 +140,8 @@ func (c contentCheck) checkPlaceholders() error {
 }
 
 // unresolved returns the first attribute that a node leaves to a caller without
-// declaring it a type, number or shape. It also looks at what is bound to the
-// node's attributes.
+// declaring it a type, number or shape. It also checks values bound to the node's
+// attributes.
 func unresolved(node []byte, declared map[string]string) string {
 	at := ""
 	message.Each(node, message.NodeDefType(), func(b []byte, m *message.Type) error { //nolint:errcheck // visit returns none
@@ -190,8 +191,8 @@ func (c contentCheck) checkNode(n metagraph.Node) error {
 	return c.checkMerge(n)
 }
 
-// checkConst refuses constants of another dtype than the node has. Shape functions take
-// the constant for what the node says, and that of StridedSlice ends the process.
+// checkConst refuses constants of another dtype than the node has. Shape functions
+// assume the node's dtype, and the one of StridedSlice ends the process.
 func (c contentCheck) checkConst(n metagraph.Node) error {
 	value, ok := message.Find(n.Attr("value"), message.AttrTensorField)
 	if !ok || n.Op != "Const" && n.Op != "HostConst" {
@@ -211,8 +212,8 @@ func (c contentCheck) checkConst(n metagraph.Node) error {
 	return nil
 }
 
-// checkMerge refuses the head of a loop with more than one entry. TensorFlow
-// counts a single one, and a check of its own fails on the second.
+// checkMerge refuses the head of a loop with more than one entry. TensorFlow assumes a
+// single one, and fails an internal check on the second.
 func (c contentCheck) checkMerge(n metagraph.Node) error {
 	if n.Op != "Merge" && n.Op != "RefMerge" {
 		return nil
@@ -232,12 +233,12 @@ func (c contentCheck) checkMerge(n metagraph.Node) error {
 	return nil
 }
 
-// Some kernels take whatever amount they get. A million threads stop the machine. A
-// buffer of more elements than memory ends the process, because the kernel reserves
-// it and nobody catches the exception. What is checked here is what a model says; an
-// amount that a request gives, such as the size of a TensorArray, is not.
+// Some kernels accept any amount. A million threads stop the machine. A buffer that is
+// larger than the memory ends the process, because the kernel reserves it and does not
+// catch the exception. Only amounts in the model are checked here, not amounts from a
+// request, such as the size of a TensorArray.
 
-// amounts are attributes with the largest value that a model may ask for.
+// amounts are attributes with their maximum values.
 var amounts = map[string]map[string]int64{
 	"AsString":                            {"precision": 1 << 12, "width": 1 << 12},
 	"AudioSpectrogram":                    {"window_size": 1 << 24, "stride": 1 << 30},
@@ -252,10 +253,10 @@ var amounts = map[string]map[string]int64{
 }
 
 // maxIterations is the largest number of iterations of a loop that may run at once. The
-// frame of a loop reserves room for each.
+// frame of a loop reserves memory for each.
 const maxIterations = 1 << 16
 
-// least are attributes with the smallest value that a model may ask for.
+// least are attributes with their minimum values.
 var least = map[string]map[string]int64{
 	"Conv": {"batch_dims": 0}, "CustomAggregator": {"num_bins": 0},
 	"Enter": {"parallel_iterations": 1}, "RefEnter": {"parallel_iterations": 1}, "StatelessWhile": {"parallel_iterations": 1}, "While": {"parallel_iterations": 1},
@@ -264,8 +265,8 @@ var least = map[string]map[string]int64{
 // maxReserved is the largest number of elements that a dataset may reserve.
 const maxReserved = 1 << 24
 
-// reserved are inputs that say how many elements a dataset reserves. They have to be
-// constants, scalars of at most maxReserved.
+// reserved are the inputs with the number of elements that a dataset reserves. They
+// must be constant scalars of at most maxReserved.
 var reserved = map[string]int{
 	"DenseToSparseBatchDataset": 1, "ExperimentalDenseToSparseBatchDataset": 1,
 	"SlidingWindowDataset": 1, "ExperimentalSlidingWindowDataset": 1,
@@ -273,20 +274,20 @@ var reserved = map[string]int{
 }
 
 // interleaves are the operations whose cycle length follows the arguments of their
-// function, which is as long as the attribute Targuments.
+// function, whose number is the length of the attribute Targuments.
 var interleaves = map[string]bool{"InterleaveDataset": true, "ParallelInterleaveDataset": true, "ParallelInterleaveDatasetV2": true,
 	"ParallelInterleaveDatasetV3": true, "ParallelInterleaveDatasetV4": true, "LegacyParallelInterleaveDatasetV2": true,
 	"ExperimentalParallelInterleaveDataset": true}
 
-// memoryAttrs are private attributes by which TensorFlow's own rewrites have a node
+// memoryAttrs are private attributes with which TensorFlow's own rewrites make a node
 // share memory. A kernel that does not find that memory ends the process.
 var memoryAttrs = []string{"_scoped_allocator", "_forward_input"}
 
-// amountCheck checks the amounts that a graph states.
+// amountCheck checks the amounts in a graph.
 type amountCheck struct{ *tracer }
 
-// check refuses a node that asks for more than its kernel survives; fn is the
-// function that it is in, nil for the main graph.
+// check refuses a node that requests more than its kernel survives; fn is the function
+// that contains it, nil for the main graph.
 func (c amountCheck) check(fn *metagraph.Function, n metagraph.Node) error {
 	for _, name := range memoryAttrs {
 		if n.Attr(name) != nil {
@@ -328,9 +329,9 @@ func (c amountCheck) check(fn *metagraph.Function, n metagraph.Node) error {
 	return nil
 }
 
-// checkWindow refuses a convolution whose strides or dilations are not one for each
-// dimension of an image or a volume, or not positive. Kernels and rewrites read the
-// missing ones, and divide by them.
+// checkWindow refuses a convolution unless its strides and dilations are positive, one
+// for each dimension of an image or a volume. Kernels and rewrites read the missing
+// ones, and divide by them.
 func (c amountCheck) checkWindow(n metagraph.Node) error {
 	if n.Op == "Conv" || !strings.Contains(n.Op, "Conv2") && !strings.Contains(n.Op, "Conv3D") && !strings.HasPrefix(n.Op, "DepthwiseConv2") {
 		return nil
@@ -377,8 +378,8 @@ func (c amountCheck) isAmount(fn *metagraph.Function, input string) bool {
 // tensorLongs is the field of TensorProto with numbers of int64.
 const tensorLongs = protowire.Number(10)
 
-// constantOf returns the dimensions of a constant of int64 that is an input, and its
-// values; ok is false for everything else.
+// constantOf returns the dimensions and values of an input that is a constant of int64;
+// ok is false for all other inputs.
 func (c amountCheck) constantOf(fn *metagraph.Function, input string) (shape []wire.Field, values []uint64, ok bool) {
 	if fn == nil && c.fed[metagraph.ParseRef(input).String()] {
 		return nil, nil, false

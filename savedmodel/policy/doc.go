@@ -1,6 +1,6 @@
-// Package policy decides whether the graph of a model may run: which operations it may
-// hold, and which functions, constants and attributes. Package savedmodel says what its
-// answers mean for users.
+// Package policy decides whether the graph of a model may run: by the operations,
+// functions, constants and attributes that it contains. Package savedmodel reports its
+// decisions to users.
 //
 //	c := policy.New(graph, report, allowed)
 //	err := c.CheckCalls()

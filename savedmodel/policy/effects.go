@@ -8,9 +8,8 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// effects is what a node, or all nodes of a function, may do besides computing:
-// the functions that it calls, and its operations that the table does not simply
-// allow.
+// effects are the effects of a node, or of all nodes of a function: the functions that
+// it calls, and its operations that the table does not allow unconditionally.
 type effects struct {
 	calls   []call
 	suspect []suspect
@@ -19,20 +18,20 @@ type effects struct {
 // call is a use of a function.
 type call struct {
 	callee string
-	inputs []string            // the function's arguments, as the caller names them; nil: nobody knows
+	inputs []string            // the caller's names of the arguments; nil: unknown
 	caller *metagraph.Function // nil: the main graph
 }
 
-// suspect is an operation that the table does not simply allow.
+// suspect is an operation that the table does not allow unconditionally.
 type suspect struct {
 	node   metagraph.Node
 	class  *opClass // nil: TensorFlow has no such operation
 	caller *metagraph.Function
 	why    string // the objection to it
-	named  bool   // the node names the operation in the place of a function, and runs another one
+	named  bool   // the node itself runs another operation, and names this one as a function
 }
 
-// add adds what one node does.
+// add adds the effects of one node.
 func (e *effects) add(m *metagraph.Graph, allowed map[string]bool, n metagraph.Node, caller *metagraph.Function) {
 	if m.Functions[n.Op] != nil {
 		e.addCallee(m, allowed, n, call{callee: n.Op, inputs: n.DataInputs(), caller: caller})
@@ -43,9 +42,9 @@ func (e *effects) add(m *metagraph.Graph, allowed map[string]bool, n metagraph.N
 		direct := n.DirectFunctions(a.Name, a.Value)
 		message.FunctionsIn(a.Value, message.AttrValueType(), func(name string) {
 			c := call{callee: name, caller: caller}
-			// The same function may be called and bound to an attribute of the
-			// call. Then one of two calls has known inputs; it does not
-			// matter which of the two names is taken for which.
+			// The same function may be called and bound to an attribute of the call.
+			// Then one of two calls has known inputs; it does not matter which of the
+			// two.
 			if len(direct) > 0 && direct[0] == name {
 				c.inputs, direct = n.DataInputs()[metagraph.DirectCalls[n.Op].Skip:], direct[1:]
 			}
@@ -60,8 +59,8 @@ func isFree(op string, class *opClass) bool {
 	return ok && !row.Limited() && class != nil && class.verdict == allow
 }
 
-// addCallee adds a function that a node names. Some operations take the name of
-// another operation there, so such a name is looked up in the table too.
+// addCallee adds a function that a node names. Some operations accept the name of an
+// operation there, so such a name is looked up in the table too.
 func (e *effects) addCallee(m *metagraph.Graph, allowed map[string]bool, n metagraph.Node, c call) {
 	if m.Functions[c.callee] != nil {
 		e.calls = append(e.calls, c)
@@ -75,7 +74,7 @@ func (e *effects) addCallee(m *metagraph.Graph, allowed map[string]bool, n metag
 	}
 }
 
-// callGraph knows what each function of a graph does.
+// callGraph computes the effects of each function of a graph.
 type callGraph struct {
 	r       *metagraph.Report
 	m       *metagraph.Graph
@@ -83,8 +82,8 @@ type callGraph struct {
 	effects map[*metagraph.Function]*effects
 }
 
-// effectsOf returns what a function does: its body, and the functions that its
-// attributes and their defaults name.
+// effectsOf returns the effects of a function: of its body, and of the functions that
+// its attributes and their defaults name.
 func (g *callGraph) effectsOf(fn *metagraph.Function) (*effects, error) {
 	if e := g.effects[fn]; e != nil {
 		return e, nil

@@ -12,20 +12,21 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// A variant may hold variants: a list its elements, an optional its value, a dataset the one
-// that it reads. A loop that wraps what it has in each iteration nests them without end, and
-// the destructor of a million of them, each in the next, ends the stack:
+// A variant may contain variants: a list contains its elements, an optional its value,
+// a dataset its input dataset. A loop that wraps its variable in each iteration nests
+// variants without end, and the destructor of a million nested variants overflows the
+// stack:
 //
 //	v ──> While ──> OptionalFromValue(v) ──> v
 //
-// So for each loop it is computed how much deeper a variant of the next iteration is than
-// those of this one. An operation that puts a variant into another adds 1, one that takes it
-// out subtracts 1, one that passes it on adds nothing; of several ways the deepest counts. A
-// loop whose variants get deeper is refused. What keeps a tensor for a later iteration or
-// run, a variable or a queue, may not keep variants at all.
+// So for each loop we compute by how much the nesting of its variants grows in an
+// iteration. An operation that wraps a variant adds 1, one that unwraps it subtracts 1,
+// one that passes it on adds 0; the deepest path counts. A loop whose variants get
+// deeper is refused. Operations that keep tensors for a later iteration or run, such as
+// a variable or a queue, may not keep variants at all.
 
-// sameDepth are operations whose variants are as deep as their inputs, by the inputs that
-// are. Other inputs of theirs are put into what they give.
+// sameDepth maps operations to the inputs that have the same depth as their outputs.
+// Their other inputs are nested in the outputs.
 var sameDepth = map[string][]int{
 	"TensorListConcatLists": {0, 1}, "TensorListPopBack": {0}, "TensorListPushBack": {0}, "TensorListPushBackBatch": {0}, "TensorListResize": {0},
 	"TensorListScatterIntoExistingList": {0}, "TensorListSetItem": {0}, "TensorMapErase": {0}, "TensorMapInsert": {0},
@@ -36,11 +37,12 @@ var passesVariants = words(`AddN BroadcastTo Concat ConcatV2 Copy CopyHost DeepC
 	Merge NextIteration Pack PlaceholderWithDefault PreventGradient Reshape Select SelectV2 Slice Snapshot Split Squeeze StopGradient StridedSlice Switch Tile
 	Transpose Unpack Where ZerosLike`)
 
-// takesOut are operations that give what their variant holds.
+// takesOut are operations that return the contents of their variant.
 var takesOut = words(`CompositeTensorVariantToComponents OptionalGetValue RaggedTensorFromVariant TensorListConcatV2 TensorListGather TensorListGetItem
 	TensorListStack TensorMapLookup UnwrapDatasetVariant`)
 
-// keepers are operations that keep tensors, by the attributes that say of which dtype.
+// keepers are operations that keep tensors, with the attributes for the dtypes of these
+// tensors.
 var keepers = map[string][]string{
 	"FIFOQueue": {"component_types"}, "FIFOQueueV2": {"component_types"}, "MutableDenseHashTable": {"value_dtype"}, "MutableDenseHashTableV2": {"value_dtype"},
 	"MutableHashTable": {"value_dtype"}, "MutableHashTableOfTensors": {"value_dtype"}, "MutableHashTableOfTensorsV2": {"value_dtype"},
@@ -51,7 +53,7 @@ var keepers = map[string][]string{
 	"VarHandleOp": {"dtype"}, "Variable": {"dtype"}, "VariableV2": {"dtype"},
 }
 
-// none is the depth of what holds nothing of a variant.
+// none is the depth of a node that does not depend on a variant.
 const none = math.MinInt32
 
 // nesting computes how deep functions nest their arguments.
@@ -61,7 +63,7 @@ type nesting struct {
 	err   error
 }
 
-// checkNesting refuses loops that nest variants, and what keeps variants.
+// checkNesting refuses loops that nest variants, and operations that keep variants.
 func (c recursionCheck) checkNesting() error {
 	all := &nesting{recursionCheck: c, known: map[string][][]int{}}
 	for _, name := range slices.Sorted(maps.Keys(c.m.Functions)) {
@@ -99,7 +101,7 @@ func (c *nesting) function(name string) [][]int {
 	if known, seen := c.known[name]; seen {
 		return known
 	}
-	c.known[name] = nil // it calls itself, and is refused for that
+	c.known[name] = nil // it calls itself, and is refused elsewhere
 	fn := c.m.Functions[name]
 	b := c.bodyOf(fn)
 	c.loops(b)
@@ -125,7 +127,8 @@ func (c *nesting) function(name string) [][]int {
 // mayBeVariant reports whether a type of an argument is variant, or the caller's.
 func mayBeVariant(t int32) bool { return t == 0 || dtype.DataType(t).Base() == dtype.Variant }
 
-// depths returns how much deeper than a source each node of a body is that holds it.
+// depths returns for each node of a body that depends on a source how much deeper it is
+// nested.
 func (c *nesting) depths(b *body, source string) map[string]int {
 	depths := map[string]int{source: 0}
 	for i, n := range b.nodes {
@@ -136,7 +139,7 @@ func (c *nesting) depths(b *body, source string) map[string]int {
 		for k, in := range n.DataInputs() {
 			from := b.producer(in)
 			if at, isNode := b.at[from]; isNode && at >= i {
-				continue // of the next iteration
+				continue // belongs to the next iteration
 			}
 			if depth, holds := depths[from]; holds {
 				if more := c.deeper(n, k); more != none {
@@ -151,8 +154,8 @@ func (c *nesting) depths(b *body, source string) map[string]int {
 	return depths
 }
 
-// deeper returns how much deeper the outputs of a node are than its input k, none if they
-// do not hold it.
+// deeper returns how much deeper the outputs of a node are than its input k, none if
+// they do not depend on it.
 func (c *nesting) deeper(n metagraph.Node, k int) int {
 	if callees := c.calleesOf(n); len(callees) > 0 {
 		return c.called(n, callees, k)
@@ -185,7 +188,7 @@ func (c *nesting) called(n metagraph.Node, callees []string, k int) int {
 	case "PartitionedCall", "StatefulPartitionedCall":
 	default:
 		if c.m.Functions[n.Op] == nil {
-			return 1 // a dataset
+			return 1 // results of datasets are one level deeper
 		}
 	}
 	deepest := none
@@ -198,8 +201,8 @@ func (c *nesting) called(n metagraph.Node, callees []string, k int) int {
 	return deepest
 }
 
-// iterations returns for each variable of a loop how much deeper each is after any number
-// of iterations, if they do not deepen.
+// iterations returns how much deeper each variable of a loop can be than each other
+// after any number of iterations, provided that the loop does not deepen them.
 func (c *nesting) iterations(n metagraph.Node) [][]int {
 	bodies := n.FunctionsOf("body")
 	if len(bodies) != 1 || c.m.Functions[bodies[0]] == nil {
@@ -208,13 +211,13 @@ func (c *nesting) iterations(n metagraph.Node) [][]int {
 	w := closure(c.function(bodies[0]))
 	for i := range w {
 		if i < len(w[i]) {
-			w[i][i] = max(w[i][i], 0) // none at all
+			w[i][i] = max(w[i][i], 0) // zero iterations
 		}
 	}
 	return w
 }
 
-// closure returns the deepest ways of any number of steps.
+// closure returns the deepest paths with any number of steps.
 func closure(steps [][]int) [][]int {
 	w := make([][]int, len(steps))
 	for i := range steps {
@@ -235,7 +238,7 @@ func closure(steps [][]int) [][]int {
 	return w
 }
 
-// deepens reports whether a variable of a loop gets deeper from itself.
+// deepens reports whether a variable of a loop becomes deeper in each iteration.
 func deepens(w [][]int) bool {
 	for i := range w {
 		if i < len(w[i]) && w[i][i] > 0 {
@@ -245,13 +248,13 @@ func deepens(w [][]int) bool {
 	return false
 }
 
-// states are operations of datasets that give the result of a function back to it: the
-// attribute with the function.
+// states are dataset operations that pass the results of a function back to it, with
+// the attribute for the function.
 var states = map[string]string{"ReduceDataset": "f", "ScanDataset": "f", "GroupByReducerDataset": "reduce_func"}
 
 // loops refuses loops of a body that nest variants.
 func (c *nesting) loops(b *body) {
-	var heads []metagraph.Node // of TensorFlow 1's loops
+	var heads []metagraph.Node // heads of TensorFlow 1's loops
 	for _, n := range b.nodes {
 		if attr := states[n.Op]; attr != "" {
 			types, _ := message.AttrTypes(n.Attr("Tstate"))

@@ -9,13 +9,13 @@ import (
 //go:embed ops.txt
 var opsText string
 
-// verdict is what a model may do with the operations of a class.
+// verdict is the policy for the operations of a class.
 type verdict string
 
 const (
-	allow verdict = "allow" // reach them
-	deny  verdict = "deny"  // nothing, unless allowed by name
-	check verdict = "check" // reach them where the class's condition holds
+	allow verdict = "allow" // a model may contain them
+	deny  verdict = "deny"  // refused unless allowed by name
+	check verdict = "check" // a model may contain them where the class's condition holds
 )
 
 // opClass is a group of operations with the same effect on the host.

@@ -10,8 +10,8 @@ import (
 	"millrace/savedmodel/metagraph"
 )
 
-// opspec_gen.txt lists every operation of the runtime's library: none may be
-// without a class, and none have two.
+// opspec_gen.txt lists every operation of the runtime's library: each must have exactly
+// one class.
 func TestEveryOperationIsClassified(t *testing.T) {
 	classes, outputs := opClasses(), metagraph.OpOutputs()
 	for _, op := range slices.Sorted(maps.Keys(outputs)) {
@@ -47,8 +47,8 @@ func TestClassesHaveVerdicts(t *testing.T) {
 	}
 }
 
-// Every operation that a model may use has a row in the table of effects, and no other
-// has one.
+// Every operation that a model may use has a row in the table of effects, and only
+// those.
 func TestEveryOperationHasEffects(t *testing.T) {
 	for op, c := range opClasses() {
 		if _, ok := effect.Of(op); ok != (c.verdict != deny) {
@@ -57,7 +57,7 @@ func TestEveryOperationHasEffects(t *testing.T) {
 	}
 }
 
-// What must never slip into a class that is allowed.
+// Operations that must never be in an allowed class.
 func TestDangerousOperations(t *testing.T) {
 	for _, op := range strings.Fields(`ReadFile WriteFile MatchingFiles PyFunc PyFuncStateless EagerPyFunc
 		RpcCall RpcServer DataServiceDatasetV4 SqlDataset LMDBDataset SnapshotDatasetV2 ImmutableConst RemoteCall

@@ -6,8 +6,8 @@ import (
 	"millrace/savedmodel/message"
 )
 
-// conditions decides, for each class of operations that the table says to
-// check, whether an operation may stand where it does.
+// conditions decides, for each class that the table marks with check, whether an
+// operation is allowed at its location.
 var conditions = map[string]func(p *Checker, s suspect) bool{
 	"asset":      (*Checker).readsAsset,
 	"cache":      (*Checker).cachesInMemory,
@@ -19,9 +19,9 @@ var conditions = map[string]func(p *Checker, s suspect) bool{
 	"vocabulary": (*Checker).hasNoVocabulary,
 }
 
-// readsAsset allows a table to be read from an asset of the model's own. It also
-// allows one to be read from the argument of a function that nothing calls:
-// TensorFlow 2.0 to 2.4 save such a function beside the one that they call.
+// readsAsset allows a table to be read from one of the model's own assets. It also
+// allows a table to be read from the argument of a function that is never called:
+// TensorFlow 2.0 to 2.4 save such a function in addition to the called one.
 func (p *Checker) readsAsset(s suspect) bool {
 	kind := p.comesFrom(s.caller, s.input(1)).kind
 	return kind == originAsset || kind == originNever
@@ -39,14 +39,14 @@ func (p *Checker) hasDescriptors(s suspect) bool {
 	return ok && (source == "" || source == "local://" || strings.HasPrefix(source, "bytes://"))
 }
 
-// hasPlainModule allows a module of StableHLO that computes and nothing else.
+// hasPlainModule allows a module of StableHLO that only computes.
 func (p *Checker) hasPlainModule(s suspect) bool {
 	module, ok := s.literal("module", "")
 	return ok && isPlainModule([]byte(module))
 }
 
-// printsToLog allows printing to the places that every program prints to. What a model
-// prints to stdout goes to stderr: see redirect.
+// printsToLog allows printing to the standard streams and the log. Prints to stdout are
+// redirected to stderr: see redirect.
 func (p *Checker) printsToLog(s suspect) bool {
 	stream, ok := s.literal(message.PrintStream, "stderr")
 	switch stream {
@@ -56,15 +56,14 @@ func (p *Checker) printsToLog(s suspect) bool {
 	return false
 }
 
-// hasNoVocabulary allows a sampler that was given its weights.
+// hasNoVocabulary allows a sampler with inline weights.
 func (p *Checker) hasNoVocabulary(s suspect) bool {
 	file, ok := s.literal("vocab_file", "")
 	return ok && file == ""
 }
 
-// literal returns an attribute that is a string, or what it is by default. It
-// reports false for an attribute that is something else, such as the name of
-// one that the caller of a function gives.
+// literal returns the value of a string attribute, or its default. It reports false for
+// any other attribute, such as one whose value the caller of a function sets.
 func (s suspect) literal(attr, fallback string) (string, bool) {
 	v := s.node.Attr(attr)
 	if v == nil {

@@ -15,7 +15,7 @@ type root struct {
 	targets   []string // operations and tensors to run
 }
 
-// rootKind tells roots apart.
+// rootKind is the kind of a root.
 type rootKind int
 
 const (
@@ -26,7 +26,7 @@ const (
 	rootGraph // all nodes of a graph without signatures
 )
 
-// String says in a message who reaches an operation.
+// String describes a root in a message.
 func (r root) String() string {
 	switch r.kind {
 	case rootRestore:
@@ -41,7 +41,7 @@ func (r root) String() string {
 
 // reach is the part of a model that TensorFlow may run to compute some targets.
 type reach struct {
-	nodes     map[string]bool // of the main graph
+	nodes     map[string]bool // nodes of the main graph
 	functions map[string]bool
 }
 
@@ -56,7 +56,7 @@ func (r *reach) has(s suspect) bool {
 	return r.nodes[s.node.Name]
 }
 
-// findFed finds the tensors that signatures feed. They have any value.
+// findFed finds the tensors that signatures feed. They may have any value.
 func (p *Checker) findFed() {
 	for _, name := range slices.Sorted(maps.Keys(p.m.SignatureDefs)) {
 		if name == metagraph.InitSignature {
@@ -77,7 +77,7 @@ func (p *Checker) findRoots(whole bool) (err error) {
 		}
 		next := root{kind: rootSignature, signature: name}
 		for _, tensor := range metagraph.SignatureTensors(p.m.SignatureDefs[name], metagraph.SignatureOutputs) {
-			if p.m.Nodes[metagraph.ParseRef(tensor).Node] != nil { // else it cannot be called
+			if p.m.Nodes[metagraph.ParseRef(tensor).Node] != nil { // otherwise it cannot be called
 				next.targets = append(next.targets, tensor)
 			}
 		}
@@ -105,7 +105,7 @@ func (p *Checker) findRoots(whole bool) (err error) {
 	return err
 }
 
-// whoReaches returns the first root that reaches a suspect, for a message.
+// whoReaches returns the first root that reaches a suspect, for messages.
 func (p *Checker) whoReaches(s suspect) root {
 	for _, root := range p.roots {
 		if r, err := p.reach(root); err == nil && r.has(s) {
@@ -115,7 +115,7 @@ func (p *Checker) whoReaches(s suspect) root {
 	return root{}
 }
 
-// reach returns everything that may run for a root.
+// reach returns all nodes and functions that may run for a root.
 func (p *Checker) reach(from root) (*reach, error) {
 	r := &reach{nodes: map[string]bool{}, functions: map[string]bool{}}
 	var pending []string
@@ -150,7 +150,7 @@ func (p *Checker) reach(from root) (*reach, error) {
 	return r, nil
 }
 
-// missing says in a message what needs a node that is not there.
+// missing returns the error about a missing node, with the node that needs it.
 func (r root) missing() string {
 	switch r.kind {
 	case rootRestore:
@@ -161,8 +161,8 @@ func (r root) missing() string {
 	return "an output"
 }
 
-// enter adds the functions of calls, the functions that those call, and the
-// functions that TensorFlow may put in their places.
+// enter adds the functions of calls, the functions that those call, and the functions
+// by which TensorFlow may replace them.
 func (p *Checker) enter(r *reach, calls []call) error {
 	for queue := calls; len(queue) > 0; {
 		name := queue[0].callee

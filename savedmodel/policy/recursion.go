@@ -7,10 +7,11 @@ import (
 	"millrace/savedmodel/modelfile"
 )
 
-// CheckCalls refuses functions that call themselves, directly or not, and
-// functions that nest too deep. TensorFlow follows them until its stack overflows.
-// It also refuses functions whose calls multiply: TensorFlow copies each callee into
-// each caller, so that forty functions that call the next one twice never load.
+// CheckCalls refuses functions that call themselves, directly or not, and functions
+// that nest too deep. TensorFlow follows them until its stack overflows. It also
+// refuses functions whose calls multiply: TensorFlow copies each callee into each
+// caller, so a chain of forty functions that each call the next one twice would never
+// load.
 func (g *callGraph) CheckCalls() error {
 	copies := make(map[string]int, len(g.m.Functions))
 	depth := make(map[string]int, len(g.m.Functions)) // 0: not seen, -1: being walked
@@ -22,15 +23,15 @@ func (g *callGraph) CheckCalls() error {
 	return nil
 }
 
-// frame is a function being walked, and how far.
+// frame is a function being walked, and the position in it.
 type frame struct {
 	name  string
 	calls []call
 	next  int
 }
 
-// measure finds how deep the functions below name nest, and how many calls they make
-// in all. It keeps its own stack, which a hostile model cannot exhaust.
+// measure computes the nesting depth of the functions below name, and their total
+// number of calls. It keeps its own stack, which a hostile model cannot exhaust.
 func (g *callGraph) measure(name string, depth, copies map[string]int) error {
 	var stack []frame
 	enter := func(name string) error {

@@ -7,9 +7,9 @@ import (
 	"millrace/savedmodel/metagraph"
 )
 
-// Every SavedModel holds operations that save and restore its variables. TensorFlow
-// 2 puts them into functions, TensorFlow 1 into the main graph. saver_def names the
-// three corners of this picture:
+// Every SavedModel holds operations that save and restore its variables. TensorFlow 2
+// puts them into functions, TensorFlow 1 into the main graph. saver_def names three
+// tensors of this picture, filename, save and restore:
 //
 //	filename ──┬─ StringJoin("_temp/part") ── ShardedFilename ──┬─ SaveV2
 //	           │                                                └─ Pack ──┐
@@ -22,8 +22,8 @@ import (
 // the filename, which is fed at load, and writes nothing. A program that runs the
 // save operation feeds the filename itself.
 //
-// A TensorFlow 1 export may hold more savers, left over from training. Their
-// filename is a constant, "model". They are allowed too if nothing reaches them.
+// A TensorFlow 1 export may contain more savers, left over from training. Their
+// filename is a constant, "model". They are allowed too if they are unreachable.
 
 // temporaryPart matches the suffixes of the files that a saver writes before it
 // merges them.
@@ -44,8 +44,8 @@ func (p *Checker) savesModel(s suspect) bool {
 	return p.isSaverFile(s.caller, s.input(0), 0)
 }
 
-// restoresModel allows reading the checkpoint that is fed at load. It notes the
-// names of the tensors that are read, if the model tells them.
+// restoresModel allows reading the checkpoint that is fed at load. It records the names
+// of the tensors to read, if the model contains them.
 func (p *Checker) restoresModel(s suspect) bool {
 	if p.signatures.has(s) || p.init.has(s) {
 		return false
@@ -61,8 +61,7 @@ func (p *Checker) restoresModel(s suspect) bool {
 	return true
 }
 
-// isLeftover reports whether a file name is that of a saver left over from
-// training.
+// isLeftover reports whether a file name belongs to a saver left over from training.
 func isLeftover(fn *metagraph.Function, o origin) bool {
 	return fn == nil && o.kind == originConst && len(o.values) == 1 && o.values[0] == defaultFilename
 }
@@ -98,8 +97,8 @@ func (p *Checker) isSaverFile(fn *metagraph.Function, input string, depth int) b
 	return false
 }
 
-// isTemporaryPart reports whether a string is one that a saver puts after the
-// filename, or one of two that it chooses from.
+// isTemporaryPart reports whether a string is a suffix that a saver appends to the
+// filename, or a choice between two such suffixes.
 func (p *Checker) isTemporaryPart(fn *metagraph.Function, input string) bool {
 	if n, _, ok := p.producer(fn, input); ok && n.Op == "Select" && len(n.DataInputs()) == 3 {
 		return p.isTemporaryPart(fn, n.DataInputs()[1]) && p.isTemporaryPart(fn, n.DataInputs()[2])

@@ -6,31 +6,30 @@ import (
 	"regexp"
 )
 
-// XlaCallModule, which jax2tf writes, runs a program of StableHLO that stands
-// in an attribute. Nearly everything in StableHLO computes. What does not:
+// XlaCallModule, which jax2tf writes, runs a program of StableHLO that stands in an
+// attribute. Nearly all operations of StableHLO only compute. The exceptions are:
 //
 //   - custom_call runs a function of the process by its name. TensorFlow
 //     registers functions there that take raw pointers, and jax its callbacks.
-//   - infeed, outfeed, send and recv wait for a host program that is not there.
+//   - infeed, outfeed, send and recv wait for a host program that does not exist.
 //
-// A program is plain if it has none of these. It has to be in MLIR's bytecode,
-// which exporters have written since 2023: there the name of every operation stands
-// unescaped in one table of strings. In MLIR's text a name may have escapes.
+// A program is plain if it has none of these. It must be in MLIR's bytecode, which
+// exporters have written since 2023: there the name of every operation stands unescaped
+// in one table of strings. In MLIR's text a name may have escapes.
 //
 //	"ML\xefR"  version  producer\0  then sections, in any order:
 //	  kind (7 bits), aligned (1 bit)  length  [alignment, padding]  contents
 //	section 0, the strings:
 //	  count  lengths, of the last string first  strings, each with its \0
 
-// moduleMagic begins MLIR's bytecode.
+// moduleMagic is the beginning of MLIR's bytecode.
 var moduleMagic = []byte("ML\xefR")
 
 // hostOperation matches the names of operations that reach outside of a
 // program, in any dialect, with the version that VHLO appends.
 var hostOperation = regexp.MustCompile(`^(\w+\.)?(custom_call|infeed|outfeed|send|recv)(_v[0-9]+)?$`)
 
-// isPlainModule reports whether a module of StableHLO provably computes and
-// nothing else.
+// isPlainModule reports whether a module of StableHLO provably only computes.
 func isPlainModule(module []byte) bool {
 	if !bytes.HasPrefix(module, moduleMagic) || bytes.Contains(module, []byte("custom_call")) {
 		return false
@@ -47,7 +46,7 @@ func isPlainModule(module []byte) bool {
 	return true
 }
 
-// bytecode reads MLIR's bytecode; bad is set once it cannot.
+// bytecode reads MLIR's bytecode; bad is set at the first fault.
 type bytecode struct {
 	rest []byte
 	bad  bool
@@ -67,7 +66,7 @@ func moduleStrings(module []byte) (names [][]byte, ok bool) {
 		if kind != 0 {
 			continue
 		}
-		if ok { // which of the two counts?
+		if ok { // two tables are ambiguous
 			return nil, false
 		}
 		if names, ok = (&bytecode{rest: contents}).strings(); !ok {
@@ -77,8 +76,8 @@ func moduleStrings(module []byte) (names [][]byte, ok bool) {
 	return names, ok && !b.bad
 }
 
-// section reads one section of a module of some size. Padding brings the
-// contents to a place that their alignment divides.
+// section reads one section of a module of some size. Padding moves the contents to a
+// multiple of their alignment.
 func (b *bytecode) section(size int) (kind byte, contents []byte) {
 	const kinds, aligned = 0x7f, 0x80
 	kind = b.rest[0]
@@ -119,8 +118,8 @@ func (b *bytecode) strings() (names [][]byte, ok bool) {
 	return names, len(b.rest) == 0
 }
 
-// number reads a number of MLIR's: the zeros at the low end of its first byte
-// say how many bytes follow, all of them zero that there are eight.
+// number reads an MLIR number: the trailing zero bits of its first byte are the number
+// of bytes that follow; a zero byte means eight.
 func (b *bytecode) number() uint64 {
 	if len(b.rest) == 0 {
 		b.bad = true

@@ -52,8 +52,8 @@ func FuzzPlainModule(f *testing.F) {
 	})
 }
 
-// MLIR's numbers say by the zeros at the low end of the first byte how many
-// bytes follow.
+// The trailing zero bits of the first byte of an MLIR number are the number of bytes
+// that follow.
 func TestModuleNumbers(t *testing.T) {
 	tests := []struct {
 		bytes string
@@ -81,7 +81,7 @@ func TestModuleNumbers(t *testing.T) {
 	}
 }
 
-// A module has one table of strings. With two, a reader may take the other.
+// A module has one table of strings. With two, another reader may use the other.
 func TestModuleOfTwoTables(t *testing.T) {
 	const table = "\x00" + "\x09" + "\x03" + "\x05" + "a\x00" // kind 0, 4 bytes: one string of 2 bytes, which is "a"
 	module := func(sections ...string) []byte {
@@ -96,12 +96,13 @@ func TestModuleOfTwoTables(t *testing.T) {
 	}
 }
 
-// Every string of a module's table has its length and its zero, and nothing is left.
+// Every string of a module's table has its length and its zero byte, and no bytes are
+// left over.
 func TestStringsOfModules(t *testing.T) {
 	number := func(n int) string { return string(rune(n<<1 | 1)) } // up to 63
 	for _, tt := range []struct {
 		name, table string
-		want        string // with "|" behind each; "-": it is refused
+		want        string // each followed by "|"; "-": refused
 	}{
 		{"none", number(0), ""},
 		{"one", number(1) + number(2) + "a\x00", "a|"},
@@ -128,8 +129,8 @@ func TestStringsOfModules(t *testing.T) {
 	}
 }
 
-// A section may be aligned: padding of one value brings it to its place, counted from
-// the start of the module.
+// A section may be aligned: padding with one byte value aligns it, counted from the
+// start of the module.
 func TestSectionsOfModules(t *testing.T) {
 	const kind, pad = 5, "\xcb"
 	section := func(before int, b string) (byte, string, *bytecode) {

@@ -11,14 +11,15 @@ import (
 )
 
 // TensorFlow writes a list of tensors (TensorListReserve, folded to a constant) as a
-// VariantTensorDataProto: the tensors that are there, and a few numbers about them that
-// its parser believes. A count too large ends the process, and a dtype that the tensors
-// do not have does so in the kernel that reads them. The numbers are varints:
+// VariantTensorDataProto: the existing tensors, and a few numbers about them that its
+// parser does not check. A count that is too large ends the process, and so does a
+// dtype that the tensors do not have, in the kernel that reads them. The numbers are
+// varints:
 //
-//	count   of the elements that are not there
-//	index   of each of these, ascending
+//	count   of the missing elements
+//	index   of each missing element, ascending
 //	dtype   of all elements
-//	limit   on the number of elements; 2^64-1: none
+//	limit   of the number of elements; 2^64-1: none
 //	...     the shape of all elements: a TensorShapeProto
 
 // Field numbers of VariantTensorDataProto, TensorShapeProto and its Dim.
@@ -37,7 +38,7 @@ const (
 
 var tensorShapeType = message.TypeOf(&tfproto.TensorShapeProto{})
 
-// checkTensorList returns what is wrong with a list of tensors, "" if nothing is.
+// checkTensorList returns the fault of a list of tensors, "" if it is valid.
 func checkTensorList(list []byte) string {
 	var numbers []byte
 	var tensors [][]byte
@@ -77,8 +78,8 @@ func checkTensorList(list []byte) string {
 	return checkElements(tensors, int32(typ), numbers)
 }
 
-// checkElements compares the tensors of a list with the dtype and the shape that the
-// list gives to all of them.
+// checkElements compares the tensors of a list with the dtype and the shape of the
+// list.
 func checkElements(tensors [][]byte, typ int32, shape []byte) string {
 	var walk message.Checker
 	if walk.Whole(shape, tensorShapeType()) != nil {
@@ -99,8 +100,8 @@ func checkElements(tensors [][]byte, typ int32, shape []byte) string {
 	return ""
 }
 
-// dimensions returns the sizes in a TensorShapeProto, -1 where one is not known. known
-// is false if not even their number is, ok is false for sizes that no tensor has.
+// dimensions returns the sizes in a TensorShapeProto, -1 for unknown ones. known is
+// false if their number is unknown, ok is false for impossible sizes.
 func dimensions(shape []byte) (sizes []int64, known, ok bool) {
 	known, elements := true, int64(1)
 	for f := range wire.Fields(shape) {
@@ -125,7 +126,7 @@ func dimensions(shape []byte) (sizes []int64, known, ok bool) {
 	return sizes, known, known || len(sizes) == 0
 }
 
-// fits reports whether a tensor's sizes are those of a shape, where that says any.
+// fits reports whether a tensor's sizes match a shape, as far as the shape is known.
 func fits(sizes, shape []int64) bool {
 	if len(sizes) != len(shape) {
 		return false

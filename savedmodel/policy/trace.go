@@ -8,37 +8,37 @@ import (
 	"millrace/savedmodel/metagraph"
 )
 
-// originKind says where a string in a model comes from.
+// originKind is the kind of source of a string in a model.
 type originKind int
 
 const (
-	originUnknown    originKind = iota // computed, or different for different callers
+	originUnknown    originKind = iota // computed, or not the same for all callers
 	originCheckpoint                   // TensorFlow feeds the path of the model's variables
 	originAsset                        // TensorFlow feeds the path of an asset
 	originConst                        // the values are written in the model
-	originNever                        // an argument of a function that nothing names: it never has a value
+	originNever                        // an argument of a function that is never used: it has no value
 )
 
-// origin is where a string comes from.
+// origin is the source of a string.
 type origin struct {
 	kind   originKind
-	values []string // of a constant
+	values []string // values of a constant
 }
 
-// tracer finds where the strings of a graph come from.
+// tracer finds the sources of the strings in a graph.
 type tracer struct {
 	*callGraph
-	callers    map[string][]call // by function
+	callers    map[string][]call // calls of each function
 	fed        map[string]bool   // tensors that a signature feeds
 	traced     map[argument]origin
-	signatures *reach // what the signatures run
+	signatures *reach // nodes that the signatures run
 }
 
 // passes are the operations whose outputs are their inputs, unchanged.
 var passes = map[string]bool{"Identity": true, "IdentityN": true, "StopGradient": true, "Snapshot": true, "EnsureShape": true}
 
-// comesFrom finds where an input of a node comes from; fn is the function that
-// the node is in, nil for the main graph.
+// comesFrom finds the source of a node's input; fn is the function that contains the
+// node, nil for the main graph.
 func (t *tracer) comesFrom(fn *metagraph.Function, input string) origin {
 	return t.trace(fn, input, 0)
 }
@@ -63,8 +63,8 @@ func (t *tracer) trace(fn *metagraph.Function, input string, depth int) origin {
 	return t.traceNode(fn, n, port, depth)
 }
 
-// traceFed returns the origin of a tensor of the main graph that gets its value
-// from outside the graph; known is false if it does not.
+// traceFed returns the origin of a tensor of the main graph that gets its value from
+// outside the graph; known is false for other tensors.
 func (t *tracer) traceFed(ref metagraph.Ref) (o origin, known bool) {
 	tensor := ref.String()
 	switch {
@@ -73,8 +73,8 @@ func (t *tracer) traceFed(ref metagraph.Ref) (o origin, known bool) {
 	case t.m.FilenameTensor != "" && tensor == metagraph.ParseRef(t.m.FilenameTensor).String():
 		return t.traceFilename(ref), true
 	case t.m.IsAsset(tensor):
-		// A signature does not feed the path. It gets the value that the graph
-		// has in its place, and a placeholder has none.
+		// A signature does not feed the path. It uses the default value in the graph,
+		// and a placeholder has none.
 		n, _ := t.m.Node(ref.Node)
 		if n.Op != "Placeholder" && t.signatures.nodes[ref.Node] {
 			return origin{}, true
@@ -84,8 +84,8 @@ func (t *tracer) traceFed(ref metagraph.Ref) (o origin, known bool) {
 	return origin{}, false
 }
 
-// traceFilename returns the origin of the saver's filename. Its default has to be
-// the one of TensorFlow 1's savers, or there is none.
+// traceFilename returns the origin of the saver's filename. Its default must be the
+// default of TensorFlow 1's savers, or absent.
 func (t *tracer) traceFilename(ref metagraph.Ref) origin {
 	n, _ := t.m.Node(ref.Node)
 	for range MaxTraceDepth {
@@ -128,9 +128,9 @@ type argument struct {
 	i  int
 }
 
-// traceArgument follows an argument to every caller. They have to agree. Nothing
-// runs a function that is named nowhere: as an operation, in an attribute, as a
-// gradient or by its interface. See collect, which finds all of these.
+// traceArgument follows an argument to every caller. All callers must agree. A function
+// that is not named anywhere (as an operation, in an attribute, as a gradient or by its
+// interface) never runs. See collect, which finds all of these.
 func (t *tracer) traceArgument(fn *metagraph.Function, i, depth int) origin {
 	a := argument{fn, i}
 	if o, ok := t.traced[a]; ok {
@@ -139,7 +139,7 @@ func (t *tracer) traceArgument(fn *metagraph.Function, i, depth int) origin {
 	if len(t.callers[fn.Name]) == 0 {
 		return origin{kind: originNever}
 	}
-	t.traced[a] = origin{} // for a caller that is its own
+	t.traced[a] = origin{} // in case the function calls itself
 	o := t.traceCallers(a, depth)
 	t.traced[a] = o
 	return o
@@ -171,7 +171,7 @@ func (t *tracer) traceNode(fn *metagraph.Function, n metagraph.Node, port, depth
 	case fn == nil && n.Op == "ReadVariableOp" && len(in) == 1:
 		return t.traceVariable(in[0], depth)
 	case fn == nil && n.Op == "PlaceholderWithDefault" && len(in) == 1:
-		return t.trace(fn, in[0], depth+1) // no signature feeds it
+		return t.trace(fn, in[0], depth+1) // the input is not fed by a signature
 	}
 	if !passes[n.Op] || port >= len(in) || (port > 0 && n.Op != "IdentityN") {
 		return origin{}

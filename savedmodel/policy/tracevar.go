@@ -6,10 +6,10 @@ import (
 	"millrace/savedmodel/metagraph"
 )
 
-// traceVariable finds where the value of a string variable comes from. Python
-// keeps the path of an asset in a variable: the init operation assigns it, and
-// reads it back for the table. There is an answer only for a variable of the main
-// graph that nothing but assignments can change, all of one origin.
+// traceVariable finds the source of a string variable's value. Python keeps the path of
+// an asset in a variable: the init operation assigns it, and reads it back for the
+// table. It only finds a source for a variable of the main graph that only assignments
+// can change, all with the same origin.
 func (t *tracer) traceVariable(handle string, depth int) origin {
 	ref := metagraph.ParseRef(handle)
 	v, ok := t.m.Node(ref.Node)
@@ -36,7 +36,7 @@ func (t *tracer) traceVariable(handle string, depth int) origin {
 				return origin{}
 			}
 		default:
-			return origin{} // it may give the variable to an operation that changes it
+			return origin{} // it may pass the variable to an operation that changes it
 		}
 	}
 	return all

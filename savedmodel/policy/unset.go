@@ -11,25 +11,25 @@ import (
 	"millrace/sigdef"
 )
 
-// A variable may have no value, and TensorFlow loads the model all the same: the
-// first run that reads the variable fails, with the name of a resource and
-// nothing about the model. tf.saved_model.save writes such models from Keras 3
-// layers. It saves each variable twice, under two names; the restore operation
-// fills the one, and the signatures read the other:
+// TensorFlow loads a model even if a variable has no value. The first run that reads
+// the variable then fails, and the error names a resource but not the model.
+// tf.saved_model.save writes such models from Keras 3 layers. It saves each variable
+// twice, under two names; the restore operation fills one of them, and the signatures
+// read the other:
 //
-//	sequential/dense/kernel  <- read by the signatures, restored by nobody
-//	Variable                 <- restored, and read by nobody
+//	sequential/dense/kernel  <- read by the signatures, never restored
+//	Variable                 <- restored, and never read
 //
-// Here a variable is without a value if everything that its handle flows to only
-// reads it. Whatever may set it counts as setting it: an operation that is not
-// known to read, a function that returns the handle, a second node that holds the
-// same variable. So a variable that a signature or an initializer sets is never
-// taken for one without a value.
+// Here a variable counts as unset if its handle only flows to operations that read it.
+// Anything that might set the variable counts as setting it: an operation that is not
+// known to only read, a function that returns the handle, a second node that holds the
+// same variable. So a variable that a signature or an initializer sets never counts as
+// unset.
 
-// usage is what happens to a variable's handle from one place on.
+// usage describes how a variable's handle is used downstream of a tensor.
 type usage struct {
 	set      bool // something may set the variable
-	read     bool // whoever runs this part of the graph reads the variable
+	read     bool // every run of this part of the graph reads the variable
 	returned bool // the function returns the handle
 }
 
@@ -38,8 +38,8 @@ func (u *usage) add(v usage) {
 	u.set, u.read, u.returned = u.set || v.set, u.read || v.read, u.returned || v.returned
 }
 
-// readingOps are operations that read a variable, and lookingOps those that
-// take its handle and do not touch its value.
+// readingOps are operations that read a variable. lookingOps take its handle but do not
+// access its value.
 var (
 	readingOps = []string{"ReadVariableOp", "ResourceGather", "ResourceGatherNd"}
 	lookingOps = []string{"VarIsInitializedOp", "DisableCopyOnRead", "VariableShape"}
@@ -86,7 +86,7 @@ func (h *handleFlow) consumersOf(fn *metagraph.Function, tensor string) []consum
 	return all[tensor]
 }
 
-// follow returns what happens to the handle in a tensor.
+// follow returns the usage of the handle in a tensor.
 func (h *handleFlow) follow(fn *metagraph.Function, tensor string, depth int) usage {
 	if depth > MaxTraceDepth {
 		return usage{set: true}
@@ -98,7 +98,7 @@ func (h *handleFlow) follow(fn *metagraph.Function, tensor string, depth int) us
 	return u
 }
 
-// use returns what one node does with a handle.
+// use returns the usage of a handle by one node.
 func (h *handleFlow) use(fn *metagraph.Function, c consumer, depth int) usage {
 	switch op := c.node.Op; {
 	case slices.Contains(readingOps, op):
@@ -110,7 +110,7 @@ func (h *handleFlow) use(fn *metagraph.Function, c consumer, depth int) usage {
 	case op == "While" || op == "StatelessWhile":
 		u := h.follow(fn, output(fn, c.node.Name, c.i), depth+1)
 		u.add(h.call(c, append(c.node.FunctionsOf("cond"), c.node.FunctionsOf("body")...), c.i, depth))
-		u.read = false // a loop may have no rounds
+		u.read = false // a loop may have no iterations
 		return u
 	case h.m.Functions[op] != nil:
 		return h.callOnce(c, []string{op}, c.i, depth)
@@ -128,15 +128,15 @@ func (h *handleFlow) use(fn *metagraph.Function, c consumer, depth int) usage {
 	return u
 }
 
-// callOnce returns what functions do with a handle. One that returns the handle
-// hands it on to where it is not followed.
+// callOnce returns the usage of a handle by functions. A function that returns the
+// handle passes it to places that are not followed.
 func (h *handleFlow) callOnce(c consumer, callees []string, i, depth int) usage {
 	u := h.call(c, callees, i, depth)
 	u.set, u.returned = u.set || u.returned, false
 	return u
 }
 
-// call returns what functions do with a handle that is argument i.
+// call returns the usage by functions of a handle that is argument i.
 func (h *handleFlow) call(c consumer, callees []string, i, depth int) usage {
 	u := usage{set: len(callees) == 0}
 	for _, name := range callees {
@@ -188,8 +188,8 @@ func unsetReads(m *metagraph.Graph) map[string][]string {
 	return found
 }
 
-// CheckUnset finds the outputs of signatures that read variables without a value.
-// A signature whose outputs all do goes to unusable.
+// CheckUnset finds the outputs of signatures that read variables without a value. A
+// signature whose outputs all do is added to unusable.
 func (g *callGraph) CheckUnset(sigs map[string]*sigdef.Signature, unusable map[string]error) error {
 	reads := unsetReads(g.m)
 	if len(reads) == 0 {
@@ -218,7 +218,7 @@ func (g *callGraph) CheckUnset(sigs map[string]*sigdef.Signature, unusable map[s
 	return failed
 }
 
-// more counts what a message does not name.
+// more returns the count of variables that a message does not name.
 func more(n int) string {
 	if n == 0 {
 		return ""

@@ -11,23 +11,24 @@ import (
 	"millrace/savedmodel/metagraph"
 )
 
-// Most operations leave their inputs as they are. TensorFlow gives an operation the
-// buffer of an input to write to only when nobody else holds that buffer. A few
-// operations do not ask: InplaceUpdate writes to the buffer of its input, which may be
-// a constant's, the path of an asset, or the value of a variable:
+// Most operations do not change their inputs. TensorFlow lets an operation reuse the
+// buffer of an input only when nothing else uses that buffer. A few operations do not
+// check this: InplaceUpdate writes to the buffer of its input, which may be a
+// constant's, the path of an asset, or the value of a variable:
 //
 //	Const "" ──┬── Reshape ── InplaceUpdate "/etc/passwd"     (one buffer)
 //	           └── CacheDataset
 //
 // Then no constant keeps its value, and a kernel may see its input change between its
-// check and its use. So such an operation may write only to a tensor that an operation
-// that the table calls fresh made for it alone. Whatever shares a buffer is refused, in whichever way
-// it shares it: no alias has to be followed.
+// check and its use. So such an operation may only write to a tensor that an operation
+// marked as fresh in the table made exclusively for it. Any other sharing of the buffer
+// is refused, so aliases do not have to be followed.
 //
-// The rules here ask the table of package effect. An operation without a row is refused.
+// The rules here use the table of package effect. An operation without a row is
+// refused.
 
-// objection returns the reason for which an operation may not stand where it does, ""
-// if it may.
+// objection returns the reason why an operation is not allowed at its location, "" if
+// it is allowed.
 func (p *Checker) objection(s suspect) string {
 	if s.class.verdict == check && !conditions[s.class.name](p, s) {
 		return s.class.reason
@@ -50,8 +51,8 @@ func (p *Checker) objection(s suspect) string {
 	return ""
 }
 
-// isPlain reports whether no type in an attribute is that of handles or variants. With
-// strict set, it reports false for types that the caller of a function gives.
+// isPlain reports whether an attribute has no types of handles or variants. With strict
+// set, it reports false for types that a function's caller sets.
 func (s suspect) isPlain(attr string, strict bool) bool {
 	v := s.node.Attr(attr)
 	if _, left := message.Find(v, message.AttrPlaceholderField); left {
@@ -67,7 +68,7 @@ func (s suspect) isPlain(attr string, strict bool) bool {
 	})
 }
 
-// writesAlone reports whether input i of a node is a tensor that only this node holds.
+// writesAlone reports whether input i of a node is a tensor that only this node uses.
 func (p *Checker) writesAlone(s suspect, i int) bool {
 	for input := s.input(i); ; {
 		n, _, ok := p.producer(s.caller, input)
@@ -85,7 +86,7 @@ func (p *Checker) writesAlone(s suspect, i int) bool {
 	}
 }
 
-// holders counts what holds an output of a node: inputs of other nodes, results of the
+// holders counts the uses of a node's output: inputs of other nodes, results of the
 // function, and signatures.
 func (p *Checker) holders(fn *metagraph.Function, name string) int {
 	if p.held == nil {
@@ -112,7 +113,7 @@ func (p *Checker) countHolders(fn *metagraph.Function) map[string]int {
 			}
 		}
 		for tensor := range p.fed {
-			count[metagraph.ParseRef(tensor).Node] += 2 // a fed tensor is the caller's too
+			count[metagraph.ParseRef(tensor).Node] += 2 // the caller uses a fed tensor too
 		}
 		return count
 	}
@@ -134,7 +135,8 @@ func (p *Checker) countHolders(fn *metagraph.Function) map[string]int {
 	return count
 }
 
-// refPasses pass a reference on, and stringPasses a string, through the inputs given.
+// refPasses are operations that pass a reference on, and stringPasses a string, with
+// the indices of these inputs.
 var (
 	refPasses = map[string][]int{"RefIdentity": {0}, "RefEnter": {0}, "RefExit": {0}, "RefNextIteration": {0}, "RefSwitch": {0},
 		"RefMerge": nil, "RefSelect": nil}
@@ -147,14 +149,14 @@ func isRefVariable(n metagraph.Node) bool {
 	return n.Op == "Variable" || n.Op == "VariableV2" || n.Op == "TemporaryVariable"
 }
 
-// makesResource reports whether a node makes the string that it gives a handle.
+// makesResource reports whether a node makes a resource and the string that names it.
 func makesResource(n metagraph.Node) bool {
 	row, _ := effect.Of(n.Op)
 	return row.Makes
 }
 
-// madeBy reports whether every node that may give input i of s its value is a source.
-// It follows the nodes in passes, and writers, which give the reference that they got.
+// madeBy reports whether every node that may produce input i of s is a source. It
+// follows the nodes in passes, and writers, which return their reference.
 func (p *Checker) madeBy(s suspect, i int, passes map[string][]int, source func(metagraph.Node) bool) bool {
 	seen := map[string]bool{}
 	for pending := []string{s.input(i)}; len(pending) > 0; {

@@ -10,47 +10,50 @@ import (
 
 // # How messages are written
 //
-// Each level of an Example begins with its length, which is only known when its
-// content is:
+// Each level of an Example begins with its length, which is only known after its
+// content:
 //
 //	Example  0a LEN | entry | entry ...
 //	entry    0a LEN | 0a LEN name | 12 LEN feature
 //	feature  KIND LEN | list        KIND: 0a bytes, 12 float, 1a int64
 //	list     0a LEN | packed numbers, or 0a LEN value for each byte string
 //
-// The lengths of a feature follow from its values without writing them. So an entry
-// is written in one pass, without a buffer for each level. Only the outermost length
-// depends on all entries: [begin] leaves some bytes for it, and [end] moves the content
-// if the length takes others.
+// The lengths of a feature follow from its values without writing them. So an entry is
+// written in one pass, without a buffer for each level. Only the outermost length
+// depends on all entries: [begin] reserves some bytes for it, and [end] moves the
+// content if the length takes a different number of bytes.
 //
-// What stands before the values of a field of a struct mostly has the same bytes in each
-// record: the numbers of an array of floats always take as many. [heads] keeps them.
+// The bytes before the values of a struct field are mostly the same in each record,
+// because the numbers of an array of floats always have the same size. [heads] keeps
+// these bytes.
 
-// integer is what an int64 list stores.
+// integer is a type that an int64 list stores.
 type integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// littleEndian is whether numbers lie in memory as a record stores them.
+// littleEndian reports whether numbers have the same byte order in memory as in a
+// record.
 var littleEndian = NativeEndian() == "little"
 
-// floating is what a float list stores, as 32 bits.
+// floating is a type that a float list stores, as 32 bits.
 type floating interface{ ~float32 | ~float64 }
 
-// text is what a bytes list stores.
+// text is a type that a bytes list stores.
 type text interface{ ~string | ~[]byte }
 
-// begin appends the tag of a field and room for a length of one byte. It returns where
-// the content begins.
+// begin appends the tag of a field and space for a length of one byte. It returns the
+// start of the content.
 func begin(b []byte, tag byte) ([]byte, int) {
 	b = append(b, tag, 0)
 	return b, len(b)
 }
 
-// end writes the length of the field whose content begins at start, where [begin] said.
+// end writes the length of the field whose content begins at start, as returned by
+// [begin].
 func end(b []byte, start int) []byte { return endWide(b, start, 1) }
 
-// beginWide is begin with room for a length of some bytes.
+// beginWide is begin with space for a length of several bytes.
 func beginWide(b []byte, tag byte, width int) ([]byte, int) {
 	b = append(append(b, tag), make([]byte, width)...)
 	return b, len(b)
@@ -68,35 +71,35 @@ func endWide(b []byte, start, width int) []byte {
 	return b
 }
 
-// varintLen returns how many bytes the varint of n takes.
+// varintLen returns the length of the varint of n.
 func varintLen(n int) int { return varintLen64(uint64(n)) }
 
 func varintLen64(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
-// fieldLen returns how many bytes a field with n bytes of content takes.
+// fieldLen returns the length of a field with n bytes of content.
 func fieldLen(n int) int { return 1 + varintLen(n) + n }
 
-// appendHead appends a tag and the length of what follows.
+// appendHead appends a tag and the length of its content.
 func appendHead(b []byte, tag byte, n int) []byte {
 	return binary.AppendUvarint(append(b, tag), uint64(n))
 }
 
-// place is where a feature goes: to an entry of a map, by its name, or to the next
-// step of a feature list.
+// place is the target of a feature: an entry of a map, by its name, or the next step of
+// a feature list.
 type place struct {
 	name  string
 	step  bool
 	known *heads // nil: none
 }
 
-// heads are what stands before packed numbers of some lengths, at a place.
+// heads are the bytes before packed numbers of several lengths, at a place.
 type heads struct {
-	tag  byte     // of the kind of numbers
-	from int      // the length of the first one
-	all  [][]byte // and of the following ones
+	tag  byte     // tag of the kind of numbers
+	from int      // length of the numbers after the first head
+	all  [][]byte // heads by length, starting with from
 }
 
-// keepHeads makes a place keep the heads of so many lengths.
+// keepHeads makes a place keep the heads of n lengths.
 func (p *place) keepHeads(tag byte, from, count int) {
 	h := &heads{tag: tag, from: from}
 	for n := from; n < from+count; n++ {
@@ -105,7 +108,7 @@ func (p *place) keepHeads(tag byte, from, count int) {
 	p.known = h
 }
 
-// appendHead appends what stands before a feature of n bytes.
+// appendHead appends the bytes before a feature of n bytes.
 func (p place) appendHead(b []byte, n int) []byte {
 	if p.step {
 		return appendHead(b, tagBytes1, n)

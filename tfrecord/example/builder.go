@@ -20,26 +20,26 @@ import (
 //		}
 //	}
 //
-// A Builder checks nothing: of two features of one name readers take the last.
-// Only one goroutine at a time may use it.
+// A Builder does not check its input: if two features have the same name, readers use
+// the last. Only one goroutine at a time may use it.
 type Builder struct {
 	buf    []byte
-	start  int // where the features begin; 0: no Example is begun
-	width  int // bytes for their length: those that the record before took
+	start  int // start of the features; 0: no Example is begun
+	width  int // number of bytes for their length: as in the previous record
 	whole  bool
-	places []place // of the features of the first Examples, in their order
-	at     int     // features so far
+	places []place // places of the features of the first Examples, in their order
+	at     int     // number of features so far
 }
 
-// Reset begins a new Example. What Record returned before is overwritten.
+// Reset begins a new Example. The previous result of Record is overwritten.
 func (b *Builder) Reset() {
 	b.width = max(1, b.width)
 	b.buf, b.start = beginWide(b.buf[:0], tagBytes1, b.width)
 	b.whole, b.at = false, 0
 }
 
-// place returns where the next feature goes. Examples that follow each other mostly have
-// the same features, so a Builder keeps the heads of those that the first ones have.
+// place returns where the next feature goes. Consecutive Examples mostly have the same
+// features, so a Builder keeps the heads of the first Examples' features.
 func (b *Builder) place(name string, kind Kind, count int) place {
 	if b.at == len(b.places) {
 		first := place{name: name}
@@ -126,7 +126,7 @@ func MarshalMap(features map[string]any) ([]byte, error) {
 }
 
 // appendValue appends a feature that holds a Go value. It returns false for a value
-// that no feature can hold.
+// that a feature cannot store.
 func appendValue(b []byte, p place, value any) ([]byte, bool) {
 	if out, ok := appendIntegers(b, p, value); ok {
 		return out, true

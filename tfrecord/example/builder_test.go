@@ -9,8 +9,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// A Builder writes what Marshal does, whatever the Examples before had: other features,
-// other kinds of the same names, other lengths.
+// A Builder writes the same bytes as Marshal, whatever earlier Examples contained:
+// other features, other kinds for the same names, other lengths.
 func TestBuilderRemembersNothingWrong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var b example.Builder

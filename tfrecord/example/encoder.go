@@ -11,16 +11,16 @@ import (
 
 // # How structs are written
 //
-// The question: reflection takes some 30 ns a field and allocates for most of them, as
-// much as writing the whole record takes. But what it finds out is the same for each
-// value of a type.
+// The question: reflection takes some 30 ns a field and allocates for most fields,
+// which costs as much as writing the whole record. But its results are the same for
+// each value of a type.
 //
 // So [NewEncoder] looks at the type once, with package reflect, and makes a function
 // for each field. That function is compiled for the type of the field's elements, and
-// takes the address of the field: the address of the struct and the offset that
-// reflect told. A conversion of that pointer is safe because reflect has told what is
-// there: elements of this kind, and so many of them. The elements of an array of
-// arrays lie one behind the other.
+// takes the address of the field: the address of the struct plus the offset from
+// reflect. The conversion of that pointer is safe because reflect has determined the
+// type and the number of the elements. The elements of an array of arrays are
+// contiguous.
 //
 //	struct   | Label int32 | pad | Pixels [28][28]float32 ...        |
 //	           ^ offset 0          ^ offset 8: 784 float32 in a row
@@ -35,21 +35,21 @@ type Encoder[T any] struct {
 	specs          []FieldSpec
 }
 
-// fieldGroup are the fields that one message holds.
+// fieldGroup is the group of fields in one message.
 type fieldGroup struct {
-	tag    byte // of the message
+	tag    byte // tag of the message
 	fields []structField
-	width  int // bytes that the length of the smallest such message takes
+	width  int // bytes of the length of the smallest such message
 }
 
 // FieldSpec describes the feature that a field of a struct is written to.
 type FieldSpec struct {
 	Name  string
-	Kind  Kind           // of the list that holds the values
-	DType dtype.DataType // of the values in the struct
-	Shape []int64        // of a feature, or of one step of a feature list; -1: any number
+	Kind  Kind           // kind of the list that stores the values
+	DType dtype.DataType // type of the values in the struct
+	Shape []int64        // shape of a feature, or of one step of a feature list; -1: any number
 	List  bool           // a feature list, with a feature for each step
-	Raw   bool           // one byte string holds the values, in the byte order of this machine
+	Raw   bool           // one byte string contains the values, in the byte order of this machine
 }
 
 // structField writes one field of a struct; at is the address of the field.
@@ -59,7 +59,7 @@ type structField struct {
 }
 
 // NewEncoder returns the Encoder of a struct type. Each exported field becomes a
-// feature of the field's name; a tag gives it another name, options, or leaves it out:
+// feature of the field's name; a tag gives it another name, sets options, or skips it:
 //
 //	type Song struct {
 //		Title   string      `example:"title"`
@@ -69,10 +69,10 @@ type structField struct {
 //		Path    string      `example:"-"`
 //	}
 //
-// A field holds bools, integers, floats, strings or byte strings ([]byte): one of
-// them, an array, an array of arrays, or a slice of either. Floats are stored as 32
-// bits and bools as 0 and 1. With the option "raw" the numbers of an array become one
-// byte string. With "list" a slice is a feature list, in which each element is a step;
+// A field has bools, integers, floats, strings or byte strings ([]byte): a single one,
+// an array, an array of arrays, or a slice of either. Floats are stored as 32 bits and
+// bools as 0 and 1. With the option "raw" the numbers of an array become one byte
+// string. With "list" a slice is a feature list, in which each element is a step;
 // elements may then be slices, too.
 //
 // An error of class [millrace.ErrSchema] names the field that cannot be written.
@@ -127,7 +127,7 @@ func tagOf(f reflect.StructField) (name string, options []string) {
 	return parts[0], parts[1:]
 }
 
-// fieldError names the field that an error is about.
+// fieldError adds the field to an error.
 func fieldError(t reflect.Type, f reflect.StructField, name string, err error) error {
 	e := millrace.Errorf(millrace.ErrSchema, "field %s of %v: %w", f.Name, t, err)
 	e.Feature = name
@@ -160,7 +160,7 @@ func (g *fieldGroup) append(b []byte, at unsafe.Pointer) []byte {
 	return endWide(b, start, g.width)
 }
 
-// setWidth sets the width, given a struct without values.
+// setWidth computes the width from a struct without values.
 func (g *fieldGroup) setWidth(zero unsafe.Pointer) {
 	g.width = 1
 	n := len(g.append(nil, zero))

@@ -10,10 +10,10 @@ import (
 	"millrace/dtype"
 )
 
-// layout says how the elements of a field lie in memory.
+// layout is the memory layout of a field's elements.
 type layout struct {
 	elem   reflect.Type
-	count  int     // elements in a row: the product of the arrays' lengths
+	count  int     // consecutive elements: the product of the arrays' lengths
 	slice  bool    // a slice of such rows
 	ragged bool    // a slice of slices of single elements
 	size   []int64 // the lengths of the arrays
@@ -57,7 +57,7 @@ func isBytes(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == byteString.Elem().Kind()
 }
 
-// layoutOf takes a type apart, and fills in the shape.
+// layoutOf returns the layout of a type, and fills in the shape.
 func layoutOf(t reflect.Type, spec *FieldSpec) (*layout, error) {
 	l := &layout{elem: t, count: 1}
 	if t.Kind() == reflect.Slice && (!isBytes(t) || spec.List) {
@@ -90,7 +90,7 @@ func layoutOf(t reflect.Type, spec *FieldSpec) (*layout, error) {
 	return l, nil
 }
 
-// writerOf returns the function that writes a field, nil if no feature can hold its
+// writerOf returns the function that writes a field, nil if a feature cannot store its
 // elements, and fills in their kind and type.
 func writerOf(l *layout, spec *FieldSpec) writer {
 	if spec.Raw {
@@ -139,8 +139,8 @@ func integerWriter(l *layout, spec *FieldSpec) writer {
 	return nil
 }
 
-// writes returns the function that writes a field whose elements are Es, and fills in
-// what they are.
+// writes returns the function that writes a field with elements of type E, and fills in
+// their kind and type.
 func writes[E any](l *layout, spec *FieldSpec, d dtype.DataType, kind Kind, one func([]byte, place, []E) []byte) writer {
 	spec.DType, spec.Kind = d, kind
 	n := l.count
@@ -172,7 +172,7 @@ func writes[E any](l *layout, spec *FieldSpec, d dtype.DataType, kind Kind, one 
 	return func(b []byte, at unsafe.Pointer) []byte { return one(b, p, unsafe.Slice((*E)(at), n)) }
 }
 
-// keepHeadsOf keeps the heads that n values of a type can have, if those are few.
+// keepHeadsOf keeps the possible heads of n values of a type, if there are only a few.
 func (p *place) keepHeadsOf(kind Kind, bools bool, n int) {
 	switch {
 	case kind == Float:
@@ -187,7 +187,7 @@ func (p *place) keepHeadsOf(kind Kind, bools bool, n int) {
 // elements returns all elements of a slice at an address; each of the slice's own
 // elements is an array of n of them.
 func elements[E any](at unsafe.Pointer, n int) []E {
-	rows := *(*[]E)(at) // its length is that of the slice of arrays
+	rows := *(*[]E)(at) // the length is the number of arrays
 	return unsafe.Slice(unsafe.SliceData(rows), len(rows)*n)
 }
 
@@ -215,7 +215,7 @@ func withoutRaw(spec *FieldSpec) *FieldSpec {
 	return spec
 }
 
-// NativeEndian is the byte order of this machine, as a manifest calls it: "little" or
+// NativeEndian is the byte order of this machine, by its name in manifests: "little" or
 // "big". Features of [FieldSpec.Raw] have it.
 func NativeEndian() string {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {

@@ -85,7 +85,7 @@ func value() *everything {
 	return v
 }
 
-// TestEncoder compares a struct with what protobuf reads.
+// TestEncoder compares a struct with the record as protobuf reads it.
 func TestEncoder(t *testing.T) {
 	e, err := example.NewEncoder[everything]()
 	if err != nil {
@@ -188,7 +188,8 @@ func TestSequenceEncoder(t *testing.T) {
 	}
 }
 
-// TestEncoderRefuses names the field and what a feature can hold.
+// TestEncoderRefuses checks that errors name the field and the types that a feature can
+// store.
 func TestEncoderRefuses(t *testing.T) {
 	refused := func(_ any, err error) string {
 		t.Helper()
@@ -245,7 +246,7 @@ func TestMarshalMap(t *testing.T) {
 	}
 }
 
-// TestWritingAllocatesNothing: a writer of millions of records leaves no garbage.
+// TestWritingAllocatesNothing checks that writing many records makes no garbage.
 func TestWritingAllocatesNothing(t *testing.T) {
 	e, err := example.NewEncoder[everything]()
 	if err != nil {

@@ -6,11 +6,11 @@ type Features struct {
 	record  []byte
 	entries []entry
 
-	sequence bool // the record is read as a SequenceExample
+	sequence bool // the record is parsed as a SequenceExample
 }
 
-// entry is one entry of a map of features or feature lists: where in the
-// record its name and its value are.
+// entry is one entry of a map of features or feature lists: the location of its name
+// and value in the record.
 type entry struct{ name, value span }
 
 type span struct{ start, end int }
@@ -108,8 +108,8 @@ func (f *Features) Names() []string {
 	return names
 }
 
-// index returns the names in the order of their first appearance, and for
-// each the entry that counts, the last.
+// index returns the names in the order of their first appearance, and for each its last
+// entry, which is the valid one.
 func (f *Features) index() (names []string, last map[string]int) {
 	last = make(map[string]int)
 	for i := range f.entries {
@@ -125,7 +125,8 @@ func (f *Features) index() (names []string, last map[string]int) {
 // Has reports whether there is a feature of this name, with or without values.
 func (f *Features) Has(name string) bool { return f.Count(name) > 0 }
 
-// Count returns how many features have this name. Of several the last wins.
+// Count returns the number of features with this name. If there are several the last
+// one wins.
 func (f *Features) Count(name string) int {
 	n := 0
 	for i := range f.entries {
@@ -136,8 +137,8 @@ func (f *Features) Count(name string) int {
 	return n
 }
 
-// Duplicate returns the first name that comes again. It is false if every feature has a
-// name of its own.
+// Duplicate returns the first repeated name. It returns false if all names are
+// different.
 func (f *Features) Duplicate() (name string, found bool) {
 	seen := make(map[string]bool, len(f.entries))
 	for i := range f.entries {
@@ -179,8 +180,8 @@ func (f *Features) readAt(i int) (Raw, error) {
 	return r, nil
 }
 
-// hides reports an entry that does not give way to the last one of its name:
-// TensorFlow looks at its kind, and goes back to it if the last has none.
+// hides reports an entry that the last one with its name does not simply replace:
+// TensorFlow looks at its kind, and uses the earlier entry if the last one has none.
 func (f *Features) hides(last, i int) error {
 	m := f.value(i)
 	if m.rest() == 0 {

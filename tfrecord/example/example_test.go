@@ -71,7 +71,7 @@ func ExampleParseSequence() {
 	// Output: to be [lang] a SequenceExample
 }
 
-// TestFaults reads records that are no Examples (rows C20 and C26).
+// TestFaults reads records that are not Examples (rows C20 and C26).
 func TestFaults(t *testing.T) {
 	entry := func(value string) string { // an Example with one feature "a"
 		e := fmt.Sprintf("\x0a\x01a\x12%c%s", len(value), value)
@@ -128,7 +128,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestSkipped reads records with more than an Example in them.
+// TestSkipped reads records that contain more than an Example.
 func TestSkipped(t *testing.T) {
 	a := string(example.Marshal([]example.Named{ints("a", 1)}))
 	tests := []struct {
@@ -173,7 +173,7 @@ func varint(n int) []byte {
 	return append(b, byte(n))
 }
 
-// TestLazy asks for one feature of a record in which another is damaged.
+// TestLazy requests one feature of a record in which another is damaged.
 func TestLazy(t *testing.T) {
 	record := corrupt.Example(5)
 	record[bytes.Index(record, []byte("vals"))+6] = 0x22
@@ -196,8 +196,8 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// A name that comes again is found among the features and the feature lists, in one
-// message or in halves of one, and the empty name is a name.
+// A repeated name is found among the features and the feature lists, in one message or
+// in two concatenated ones. The empty name counts as a name.
 func TestDuplicate(t *testing.T) {
 	lists := func(names ...string) []byte {
 		var all []example.NamedList
@@ -226,8 +226,8 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// TestDeadly reads records that TensorFlow does not survive: one is refused,
-// the other counted rightly, so that the count can be compared.
+// TestDeadly reads records that end TensorFlow's process: one is refused, and the other
+// is counted correctly, so that callers can compare the count.
 func TestDeadly(t *testing.T) {
 	f, err := example.Parse(corrupt.HugeString("s"))
 	if err != nil {
@@ -247,7 +247,7 @@ func TestDeadly(t *testing.T) {
 	}
 }
 
-// TestEveryCut cuts an Example everywhere: no part of it is an Example.
+// TestEveryCut cuts an Example at every byte: no prefix of it is an Example.
 func TestEveryCut(t *testing.T) {
 	record := corrupt.Example(5)
 	for n := 1; n < len(record); n++ {
@@ -280,7 +280,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// TestMemory reads records that make the most of each byte.
+// TestMemory reads records that need as much memory as possible for each byte.
 func TestMemory(t *testing.T) {
 	entries := strings.Repeat("\x0a\x04\x0a\x00\x12\x00", 1<<17)
 	strs := strings.Repeat("\x0a\x00", 1<<18)

@@ -7,11 +7,11 @@ import (
 	"millrace"
 )
 
-// Kind is which of the three lists a feature holds.
+// Kind is the kind of list that a feature has.
 type Kind uint8
 
-// The kinds of features. A feature of kind None was written without a list;
-// TensorFlow treats it as one that is not there.
+// The kinds of features. A feature of kind None was written without a list; TensorFlow
+// treats it as absent.
 const (
 	None Kind = iota
 	Bytes
@@ -53,8 +53,8 @@ func (f Feature) Len() int {
 	return 0
 }
 
-// Raw is a feature that was checked and counted but not decoded. Its zero
-// value is a feature that is not there.
+// Raw is a feature that was checked and counted but not decoded. Its zero value is an
+// absent feature.
 type Raw struct {
 	kind   Kind
 	packed bool
@@ -65,13 +65,13 @@ type Raw struct {
 // Kind returns the feature's kind.
 func (r Raw) Kind() Kind { return r.kind }
 
-// Len returns the number of values, which costs nothing.
+// Len returns the number of values, without decoding them.
 func (r Raw) Len() int { return r.n }
 
 // Packed reports whether numbers are packed into one field, as writers do it.
 func (r Raw) Packed() bool { return r.packed }
 
-// Decode returns the values. It cannot fail, and allocates what they need.
+// Decode returns the values. It cannot fail. It allocates the result.
 func (r Raw) Decode() Feature {
 	f := Feature{Kind: r.kind}
 	switch r.kind {
@@ -229,7 +229,7 @@ func (r *Raw) readNumbers(m message) error {
 	return nil
 }
 
-// packedFloats counts floats without looking at each.
+// packedFloats counts floats without reading each of them.
 func (r *Raw) packedFloats(m message) error {
 	if m.rest()%4 != 0 {
 		return m.fault(m.pos, "a packed list of floats has %d bytes, no multiple of 4", m.rest())
@@ -238,7 +238,7 @@ func (r *Raw) packedFloats(m message) error {
 	return nil
 }
 
-// number passes over one float or int64.
+// number skips one float or int64.
 func (m *message) number(k Kind) error {
 	if k == Int64 {
 		_, err := m.varint()
@@ -251,7 +251,7 @@ func (m *message) number(k Kind) error {
 	return nil
 }
 
-// inFeature names the feature an error is about.
+// inFeature adds the name of the feature to an error.
 func inFeature(err error, name string) error {
 	if e, ok := err.(*millrace.Error); ok {
 		e.Feature = name[:min(len(name), maxName)]
@@ -259,5 +259,5 @@ func inFeature(err error, name string) error {
 	return err
 }
 
-// maxName is how much of a feature's name an error carries.
+// maxName is the maximum length of a feature's name in an error.
 const maxName = 256

@@ -12,59 +12,60 @@ import (
 //
 // The question. Some records end the process when TensorFlow 2.21 parses them:
 //
-//   - one with a byte string that claims 2^31 bytes or more, where the parser asks
-//     for a feature of byte strings;
-//   - an Example with more unpacked floats than the parser's shape has room for,
-//     which it writes all the same;
+//   - one with a byte string that claims 2^31 bytes or more, where the parser requests
+//     a feature of byte strings;
+//   - an Example with more unpacked floats than fit the parser's shape,
+//     which it writes anyway;
 //   - an Example whose packed list claims up to 4 GiB of floats, where any number of
-//     them is asked for: the parser takes that memory before it looks whether they
-//     are there, up to 64 times for one batch;
-//   - a SequenceExample with a byte string that ends behind its list, where a sparse
-//     feature of byte strings is asked for: the parser counts -1 values, and writes
-//     as many indices as an unsigned -1 is.
+//     them is requested: the parser allocates that memory before it checks whether they
+//     exist, up to 64 times for one batch;
+//   - a SequenceExample with a byte string that ends after its list, where a sparse
+//     feature of byte strings is requested: the parser counts -1 values, and writes
+//     as many indices as the unsigned value of -1.
 //
-// A record that Go can parse, and in which no requested feature is one of those, is
-// taken. But Go's parser alone cannot judge: it is stricter than TensorFlow's, which
-// reads on where Go gives up. Such a record is judged by its bytes, wherever they
-// stand, see [Judge.Doubts]. That rule is fuzzed: MayEndProcess in
-// cgo/fuzz/oracle.cc is the same, and `make fuzz-decoder` gives TensorFlow
-// millions of damaged records that it calls harmless. It would not do alone: it
-// cries wolf over sound records too, in which a negative integer is a varint with
-// nine high bits. And the last of the four cannot be told by bytes: there Go has to
-// parse every record.
+// A record that Go can parse, and in which no requested feature is one of these, is
+// accepted. But Go's parser alone is not sufficient: it is stricter than TensorFlow's,
+// which continues where Go stops. Such a record is checked by its bytes, wherever they
+// are, see [Judge.Doubts]. That rule is fuzzed: MayEndProcess in cgo/fuzz/oracle.cc
+// implements it too, and `make fuzz-decoder` passes millions of damaged records that it
+// considers harmless to TensorFlow. The rule is not sufficient alone either: it also
+// rejects sound records, in which a negative integer is a varint with nine high bits.
+// And the last of the four cases cannot be recognized by bytes, so Go has to parse
+// every record.
 
-// Request is what one of TensorFlow's parsers asks of records.
+// Request describes the features that one of TensorFlow's parsers requests from
+// records.
 type Request struct {
 	Sequence bool // the records are SequenceExamples
 
-	// Whole takes only records that Go can parse. Without Features it takes only
-	// those that no parser can come to harm with, whatever it asks for.
+	// Whole accepts only records that Go can parse. Without Features it accepts only
+	// records that are harmless to every parser, whatever it requests.
 	Whole bool
 
 	Features []Requested
 }
 
-// Requested is a feature that a parser asks for. Of a SequenceExample only the
-// kind counts.
+// Requested is a feature that a parser requests. For a SequenceExample only the kind is
+// used.
 type Requested struct {
 	Key  string
 	Kind Kind
-	// Floats is how many floats the parser's shape has room for, AnyNumber if any
-	// number of them is asked for.
+	// Floats is the number of floats in the parser's shape, AnyNumber if any number of
+	// them is requested.
 	Floats int64
 }
 
 // AnyNumber is [Requested].Floats of a feature with any number of floats.
 const AnyNumber = -1
 
-// Judge decides which records a parser of TensorFlow's may see. Only one goroutine
-// at a time may use it.
+// Judge decides which records a parser of TensorFlow may read. Only one goroutine at a
+// time may use it.
 type Judge struct {
 	request  Request
-	strings  bool     // a requested feature holds byte strings
-	lists    bool     // one of an Example has any number of floats
+	strings  bool     // a requested feature has byte strings
+	lists    bool     // a requested feature of an Example has any number of floats
 	room     int64    // floats in the smallest requested feature of an Example
-	features Features // memory for one record after the other
+	features Features // reused for each record
 	runs     [5]int64 // see Doubts
 }
 
@@ -86,22 +87,22 @@ func NewJudge(r Request) *Judge {
 	return j
 }
 
-// Doubts reports whether a parser might end the process over a record. It looks
-// at bytes and not at structure.
+// Doubts reports whether a record might make a parser end the process. It looks at
+// bytes instead of structure.
 //
-// A length of 2^28 or more is a varint of five bytes: four with the high bit,
-// then one with some of its low four bits. One of 2^21 or more has four bytes.
-// TensorFlow stores as much only for byte strings and for any number of floats.
+// A length of 2^28 or more is a varint of five bytes: four with the high bit, then one
+// with some of its low four bits. A length of 2^21 or more has four bytes. TensorFlow
+// allocates that much only for byte strings and for any number of floats.
 //
-// Unpacked floats take five bytes each, the first of them the tag 0x0d, so a
-// list that is too long shows as a run of such bytes, each five behind the last.
-// TensorFlow counts the floats of a SequenceExample before it stores them.
+// Unpacked floats take five bytes each, the first of them the tag 0x0d, so a list that
+// is too long appears as a run of such bytes at intervals of five. TensorFlow counts
+// the floats of a SequenceExample before it stores them.
 func (j *Judge) Doubts(record []byte) bool {
 	if j.request.Whole {
 		return true
 	}
-	j.runs = [5]int64{} // of tags, by their place modulo five
-	high := 0           // bytes with the high bit before this one
+	j.runs = [5]int64{} // runs of tags, by their position modulo five
+	high := 0           // number of preceding bytes with the high bit
 	for i, b := range record {
 		run := &j.runs[i%5]
 		if b == tagFixed321 {
@@ -121,11 +122,11 @@ func (j *Judge) Doubts(record []byte) bool {
 	return false
 }
 
-// Check returns an error if TensorFlow must not parse a record. It leaves other
-// faults to TensorFlow. The error has a feature but no other place.
+// Check returns an error if TensorFlow must not parse a record. It leaves other faults
+// to TensorFlow. The error has a feature but no other location.
 //
-// Go parses first, since it passes over long lists of floats at once: a look at
-// every byte takes longer.
+// Go parses first, because it skips long lists of floats at once: reading every byte
+// takes longer.
 func (j *Judge) Check(record []byte) error {
 	err := j.parse(record)
 	if err != nil && !j.Doubts(record) {
@@ -134,8 +135,6 @@ func (j *Judge) Check(record []byte) error {
 	return err
 }
 
-// parse returns an error unless Go can parse a record and its requested features are
-// harmless.
 func (j *Judge) parse(record []byte) error {
 	if j.request.Sequence {
 		s, err := ParseSequence(record)
@@ -158,15 +157,15 @@ func (j *Judge) parse(record []byte) error {
 	return nil
 }
 
-// SetKey names a requested feature whose key was not known before. The key has to
-// stay as it is until the last Check that uses it.
+// SetKey sets the key of a requested feature. The key must not change until the last
+// Check that uses it.
 func (j *Judge) SetKey(i int, key string) { j.request.Features[i].Key = key }
 
-// Raw returns a feature of the Example that Check took last after it parsed it.
+// Raw returns a feature of the last Example that Check parsed and accepted.
 func (j *Judge) Raw(key string) (Raw, error) { return j.features.Raw(key) }
 
-// checkFeature judges a feature of an Example. A parser may write values before it
-// finds a fault behind them, so that a feature has to be whole.
+// checkFeature checks a feature of an Example. A parser may write values before it
+// finds a later fault, so the whole feature must be valid.
 func (j *Judge) checkFeature(f Requested) error {
 	if f.Kind == Int64 {
 		return nil
@@ -194,8 +193,7 @@ func (f *Features) checkPacked(i int) error {
 	return err
 }
 
-// checkAll checks every entry: those that count, and that the others give way to
-// them.
+// checkAll checks every entry: the valid ones, and that they replace the others.
 func (f *Features) checkAll(check func(f *Features, i int) error) error {
 	_, last := f.index()
 	for i := range f.entries {
@@ -213,8 +211,8 @@ func (f *Features) checkAll(check func(f *Features, i int) error) error {
 	return nil
 }
 
-// checkAll checks every feature of the context and every feature list, those that
-// nobody requested too.
+// checkAll checks every feature of the context and every feature list, including those
+// that are not requested.
 func (s *SequenceExample) checkAll() error {
 	err := s.Context.checkAll(func(f *Features, i int) error {
 		_, err := f.readAt(i)

@@ -14,15 +14,15 @@ import (
 // nested returns a field of bytes.
 func nested(tag byte, b []byte) []byte { return slices.Concat([]byte{tag, byte(len(b))}, b) }
 
-// oneFeature returns an Example, or the context of a SequenceExample, with one
-// feature, of which list are the bytes: tag 1 is of byte strings, 2 of floats.
+// oneFeature returns an Example, or the context of a SequenceExample, with one feature.
+// list has the bytes of its list; tag 1 means byte strings, 2 floats.
 func oneFeature(key string, tag byte, list []byte) []byte {
 	entry := slices.Concat(nested(0x0a, []byte(key)), nested(0x12, nested(tag<<3|2, list)))
 	return nested(0x0a, nested(0x0a, entry))
 }
 
-// TestJudge gives judges what ends the process in one of TensorFlow's parsers, and
-// what looks like it. Package loaders/plan has more of what a loader can ask for.
+// TestJudge checks records that end the process in one of TensorFlow's parsers, and
+// records that look like them. Package loaders/plan tests the requests of loaders.
 func TestJudge(t *testing.T) {
 	float := func(n int64) example.Request {
 		return example.Request{Features: []example.Requested{{Key: "f", Kind: example.Float, Floats: n}}}
@@ -30,7 +30,7 @@ func TestJudge(t *testing.T) {
 	overshoot := oneFeature("s", 1, []byte("\x0a\x05ab"))
 	claim := oneFeature("f", 2, []byte("\x0a\xff\xff\xff\x7f\x00\x00\x00\x00")) // 2^28 - 1 bytes
 	four := oneFeature("f", 2, bytes.Repeat([]byte("\x0d\x00\x00\x00\x00"), 4))
-	odd := []byte("\x9a\x06\x7fxx") // a field that ends behind the record: TensorFlow reads on
+	odd := []byte("\x9a\x06\x7fxx") // a field that ends after the record; TensorFlow continues
 	strings := []example.Requested{{Key: "s", Kind: example.Bytes}}
 	tests := []struct {
 		name     string
@@ -86,8 +86,7 @@ func TestJudgeNamesTheFirstList(t *testing.T) {
 	}
 }
 
-// A record with many features is judged in a time that grows with its length, not
-// with the square of it.
+// The time to check a record with many features is linear in its length.
 func TestJudgeOfManyFeatures(t *testing.T) {
 	const n = 200_000
 	one := []byte("\x0a\x09\x0a\x03\x00\x00\x00\x12\x02\x0a\x00")
@@ -104,8 +103,8 @@ func TestJudgeOfManyFeatures(t *testing.T) {
 	}
 }
 
-// BenchmarkJudge judges Examples of usual sizes: what doubts cost shows in those with
-// a negative number.
+// BenchmarkJudge checks Examples of usual sizes. Those with a negative number show the
+// cost of doubts.
 func BenchmarkJudge(b *testing.B) {
 	for _, bench := range []struct {
 		name   string

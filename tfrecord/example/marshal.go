@@ -12,9 +12,9 @@ type NamedList struct {
 	Features []Feature
 }
 
-// Marshal returns the bytes of an Example. Lists of numbers are packed, and the
-// features are in the order given, as protobuf's writers do it except that
-// theirs may be in any order.
+// Marshal returns the bytes of an Example. Lists of numbers are packed, as by
+// protobuf's writers. The features are in the given order; protobuf's may be in any
+// order.
 func Marshal(features []Named) []byte { return AppendExample(nil, features) }
 
 // AppendExample appends the bytes of an Example to b, as [Marshal] returns them.
@@ -51,8 +51,8 @@ func AppendSequence(b []byte, context []Named, lists []NamedList) []byte {
 	return end(b, all)
 }
 
-// openList is a feature list that is being written: where the contents of its entry
-// and of the list begin.
+// openList is a feature list that is being written: it has the start of its entry's
+// contents and of the list's.
 type openList struct{ entry, list int }
 
 // beginList appends the entry of a feature list up to its first feature.

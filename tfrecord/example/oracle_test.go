@@ -12,7 +12,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// fromProto converts what protobuf read.
+// fromProto converts a message that protobuf parsed.
 func fromProto(f *tfproto.Features) map[string]example.Feature {
 	m := make(map[string]example.Feature)
 	for name, v := range f.GetFeature() {
@@ -33,9 +33,9 @@ func featureFromProto(v *tfproto.Feature) example.Feature {
 	return example.Feature{}
 }
 
-// askable reports whether protobuf can be asked: it refuses names that are
-// no UTF-8, which TensorFlow takes, and reads features that others of the same
-// name hide, which TensorFlow does not.
+// askable reports whether protobuf is a valid oracle for a record. Unlike TensorFlow,
+// it refuses names that are not UTF-8, and parses features that are hidden by later
+// ones with the same name.
 func askable(names []string, count func(string) int) bool {
 	for _, n := range names {
 		if !utf8.ValidString(n) || count(n) > 1 {
@@ -62,8 +62,8 @@ func seeds(f *testing.F) {
 	f.Add([]byte("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"))
 }
 
-// FuzzParse compares with protobuf: what is accepted here it accepts, and reads
-// alike.
+// FuzzParse compares with protobuf: it must accept every record that this package
+// accepts, with the same values.
 func FuzzParse(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, record []byte) {
@@ -135,8 +135,8 @@ func compareSequence(t *testing.T, record []byte, context []example.Named, lists
 	}
 }
 
-// BenchmarkParse reads an Example of 64 floats and an int, as a check of every
-// record does.
+// BenchmarkParse reads an Example of 64 floats and an int, as the check of every record
+// does.
 func BenchmarkParse(b *testing.B) {
 	record := example.Marshal([]example.Named{
 		{Name: "x", Feature: example.Feature{Kind: example.Float, Floats: make([]float32, 64)}}, ints("y", 1),

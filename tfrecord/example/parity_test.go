@@ -13,16 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// values are what a parser makes of the features "i", "f" and "s".
+// values are the parsed features "i", "f" and "s".
 type values struct {
 	I []int64  `json:"i"`
 	F []uint32 `json:"f"` // bits
 	S []string `json:"s"` // hexadecimal
 
-	Kind string `json:"kind,omitempty"` // a feature of another kind than its name says
+	Kind string `json:"kind,omitempty"` // the kind of a feature whose kind does not match its name
 }
 
-// parse is what this package makes of a record.
+// parse parses a record with this package.
 func parse(record []byte) (*values, error) {
 	f, err := Parse(record)
 	if err != nil {
@@ -61,10 +61,11 @@ func oddity(err error) bool {
 	return false
 }
 
-// TestParity compares this package with what TensorFlow 2.21's parser and
-// protobuf make of odd records (testdata/parity/examples.py). What it accepts
-// TensorFlow accepts and reads alike; what both others accept and read alike it
-// accepts, oddities apart; and never does it accept what ends TensorFlow.
+// TestParity compares this package with TensorFlow 2.21's parser and protobuf on odd
+// records (testdata/parity/examples.py). TensorFlow must accept every record that this
+// package accepts, with the same values. This package must accept the records that both
+// others accept with the same values, except for oddities. It must never accept a
+// record that ends TensorFlow's process.
 func TestParity(t *testing.T) {
 	file, err := os.Open("testdata/parity/examples.ndjson")
 	if err != nil {
@@ -78,7 +79,7 @@ func TestParity(t *testing.T) {
 		var c struct {
 			Record    string
 			TF, Proto *values
-			Died      bool // TensorFlow did
+			Died      bool // TensorFlow's process ended
 		}
 		if err := json.Unmarshal(in.Bytes(), &c); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// The lengths of strings, of which some take more than one byte to write down.
+// The lengths of strings, some of which need more than one byte to encode.
 func TestByteLens(t *testing.T) {
 	record := example.Marshal([]example.Named{
 		{Name: "texts", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{nil, []byte("ab"), []byte(strings.Repeat("x", 300)), []byte("c")}}},
@@ -31,7 +31,7 @@ func TestByteLens(t *testing.T) {
 	}
 }
 
-// Unknown fields that end early, of each size that a field can have.
+// Truncated unknown fields of each wire type.
 func TestCutUnknownFields(t *testing.T) {
 	for name, tail := range map[string]string{"8 bytes": "\x19\x01\x02\x03\x04\x05\x06\x07", "4 bytes": "\x1d\x01\x02\x03", "a varint": "\x18\x80"} {
 		if _, err := example.Parse([]byte("\x0a\x00" + tail)); err == nil || !strings.Contains(err.Error(), "not an Example (byte") {
@@ -45,10 +45,10 @@ func TestCutUnknownFields(t *testing.T) {
 	}
 }
 
-// A list that is no list fails, whichever way it is read.
+// An invalid list is an error, whichever way it is read.
 func TestBadList(t *testing.T) {
 	record := "\x12\x07\x0a\x05\x0a\x01l\x12\x00"              // a list without elements
-	bad := "\x12\x0b\x0a\x09\x0a\x01l\x12\x04\x0a\x02\x2a\x00" // with one of an unknown kind
+	bad := "\x12\x0b\x0a\x09\x0a\x01l\x12\x04\x0a\x02\x2a\x00" // a list with an element of an unknown kind
 	s, err := example.ParseSequence([]byte(record))
 	if err != nil {
 		t.Fatal(err)

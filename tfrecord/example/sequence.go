@@ -4,7 +4,7 @@ package example
 // but not decoded.
 type SequenceExample struct {
 	Context Features
-	lists   Features // its values are messages of FeatureList
+	lists   Features // its values are FeatureList messages
 }
 
 // ParseSequence finds the features of a SequenceExample.
@@ -35,8 +35,8 @@ func (s *SequenceExample) ListNames() []string { return s.lists.Names() }
 // HasList reports whether there is a feature list of this name.
 func (s *SequenceExample) HasList(name string) bool { return s.lists.Has(name) }
 
-// CountLists returns how many feature lists have this name. Of several the
-// last wins.
+// CountLists returns the number of feature lists with this name. If there are several
+// the last one wins.
 func (s *SequenceExample) CountLists(name string) int { return s.lists.Count(name) }
 
 // DuplicateList is [Features.Duplicate] for feature lists.
@@ -98,15 +98,15 @@ func (s *SequenceExample) DecodeLists() ([]NamedList, error) {
 	return all, nil
 }
 
-// Form is what a record looks like.
+// Form is the form that a record appears to have.
 type Form uint8
 
-// What a record can look like. The bytes of an Example are those of a
-// SequenceExample with context features only; a record with feature lists is
-// for an Example's parser one with fewer features or none.
+// The possible forms. An Example has the same bytes as a SequenceExample with context
+// features only. For an Example's parser, a record with feature lists has fewer
+// features or none.
 const (
-	Neither      Form = iota // no such message
-	Empty                    // either, without a single feature
+	Neither      Form = iota // neither of the two messages
+	Empty                    // either of them, without features
 	LikeExample              // features, no feature lists
 	LikeSequence             // feature lists, with or without context features
 )
@@ -124,8 +124,8 @@ func (f Form) String() string {
 	return "neither an Example nor a SequenceExample"
 }
 
-// Sniff tells what a record looks like, for the message about one in which
-// what was asked for is missing.
+// Sniff returns the form that a record appears to have, for messages about records
+// without the requested features.
 func Sniff(record []byte) Form {
 	s, err := ParseSequence(record)
 	if err != nil || s.check() != nil {

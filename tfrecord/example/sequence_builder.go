@@ -11,17 +11,17 @@ package example
 type SequenceBuilder struct {
 	Builder
 	lists []byte
-	begun int // where the lists begin; 0: there are none
+	begun int // start of the lists; 0: there are none
 	buf   []byte
 }
 
-// Reset begins a new SequenceExample. What Record returned before is overwritten.
+// Reset begins a new SequenceExample. The previous result of Record is overwritten.
 func (s *SequenceBuilder) Reset() {
 	s.Builder.Reset()
 	s.lists, s.begun = s.lists[:0], 0
 }
 
-// add adds a feature list, whose features are written by each step.
+// add adds a feature list, whose features the function step writes.
 func add[T any](s *SequenceBuilder, name string, steps []T, one func([]byte, place, T) []byte) {
 	if s.begun == 0 {
 		s.lists, s.begun = begin(s.lists[:0], tagBytes2)

@@ -24,14 +24,14 @@ const (
 	tagFixed321 = 1<<3 | wireFixed32
 )
 
-// message is the part of a record from pos to end: one message, to be read
-// from its start.
+// message is the part of a record from pos to end: one message, which is read from its
+// start.
 type message struct {
 	record []byte
 	pos    int
 	end    int
 
-	sequence bool // the record is read as a SequenceExample
+	sequence bool // the record is parsed as a SequenceExample
 }
 
 // fault is an error at a byte of the record.
@@ -46,7 +46,7 @@ func (m *message) fault(at int, format string, args ...any) error {
 	return e
 }
 
-// rest returns how many bytes are left.
+// rest returns the number of remaining bytes.
 func (m *message) rest() int { return m.end - m.pos }
 
 // varint reads a varint of at most 64 bits.
@@ -82,8 +82,7 @@ func (m *message) length() (int, error) {
 	return int(v), nil
 }
 
-// field reads the tag want and the length behind it, and returns the message
-// in the field.
+// field reads the tag want and a length, and returns the message in the field.
 func (m *message) field(want byte, what string) (message, error) {
 	if m.record[m.pos] != want {
 		return message{}, m.fault(m.pos, "tag %#02x where %s begins", m.record[m.pos], what)
@@ -92,7 +91,7 @@ func (m *message) field(want byte, what string) (message, error) {
 	return m.sub()
 }
 
-// sub reads a length and returns the message of so many bytes.
+// sub reads a length and returns the message of that length.
 func (m *message) sub() (message, error) {
 	n, err := m.length()
 	if err != nil {
@@ -103,14 +102,14 @@ func (m *message) sub() (message, error) {
 	return s, nil
 }
 
-// bytes returns what is left of the message.
+// bytes returns the rest of the message.
 func (m *message) bytes() []byte { return m.record[m.pos:m.end:m.end] }
 
-// span returns where what is left of the message is.
+// span returns the location of the rest of the message.
 func (m *message) span() span { return span{m.pos, m.end} }
 
-// skip passes over an unknown field beside the features. A field that is known
-// by its number but is of another type counts as unknown, as in protobuf.
+// skip skips an unknown field outside of the features. A field with a known number but
+// another type counts as unknown, as in protobuf.
 func (m *message) skip() error {
 	start := m.pos
 	tag, err := m.varint()

@@ -15,7 +15,7 @@ import (
 	"millrace/tfrecord"
 )
 
-// Suffix is what the name of an index file ends in.
+// Suffix is the suffix of the names of index files.
 const Suffix = ".millrace-index"
 
 // IsIndex reports whether a path is that of an index file, or of one that is being
@@ -27,8 +27,8 @@ func IsIndex(path string) bool {
 	return strings.HasSuffix(path, Suffix)
 }
 
-// CacheDir returns the folder of the user's cache directory that index files are
-// in, "" if the user has no cache directory. It is meant for [Options].
+// CacheDir returns the folder for index files in the user's cache directory, "" if the
+// user has no cache directory. It is meant for [Options].
 func CacheDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -37,8 +37,8 @@ func CacheDir() string {
 	return filepath.Join(dir, "millrace", "index")
 }
 
-// beside returns the path of the index file in the folder of a data file.
-func beside(data string) string { return data + Suffix }
+// adjacent returns the path of the index file in the folder of a data file.
+func adjacent(data string) string { return data + Suffix }
 
 // cached returns the path of the index file in a cache directory.
 func cached(dir, data string) (string, error) {
@@ -49,8 +49,8 @@ func cached(dir, data string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(full)))+Suffix), nil
 }
 
-// read returns what an index file says. The error is fs.ErrNotExist if there is no
-// such file, and a *formatError if it is not an index file.
+// read returns the contents of an index file. The error is fs.ErrNotExist if there is
+// no such file, and a *formatError if it is not an index file.
 func read(path string, limit int64) (*contents, error) {
 	b, err := regularfile.ReadFile(path, limit)
 	var large *regularfile.LimitError
@@ -63,8 +63,7 @@ func read(path string, limit int64) (*contents, error) {
 	return decode(b)
 }
 
-// write writes an index file, whole or not at all. Who may read the data file may
-// read its index.
+// write writes an index file atomically. Its read permissions are the data file's.
 func write(path string, c *contents, mode fs.FileMode) error {
 	b, err := c.encode()
 	if err != nil {
@@ -87,15 +86,15 @@ func write(path string, c *contents, mode fs.FileMode) error {
 	return nil
 }
 
-// Write writes the index of a data file beside it or, if that is not allowed, to the
-// cache directory; "": only beside it. The index must have a layout. Write returns the
+// Write writes the index of a data file next to it or, if that is not allowed, to the
+// cache directory; "": only next to it. The index must have a layout. Write returns the
 // path of the index file. It may be called concurrently.
 func Write(x *tfrecord.Index, cacheDir string) (string, error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(x.Path); err == nil {
 		mode = info.Mode()
 	}
-	c, path := contentsOf(x), beside(x.Path)
+	c, path := contentsOf(x), adjacent(x.Path)
 	err := write(path, c, mode)
 	if err == nil || cacheDir == "" {
 		return path, err

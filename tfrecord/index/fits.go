@@ -10,20 +10,20 @@ import (
 	"millrace/tfrecord"
 )
 
-// sampled is how many headers of a plain file are compared with its index.
+// sampled is the number of headers of a plain file that are compared with its index.
 const sampled = 8
 
-// misfit says why an index does not belong to a data file as it is now.
+// misfit is the reason why an index does not match a data file.
 type misfit struct {
 	what  string
-	older bool // the data file was written to, or is meant to be compressed in another way
+	older bool // the data file was modified, or is declared with another compression
 }
 
 func (e *misfit) Error() string { return e.what }
 
-// fits returns a *misfit if the index is not that of an open data file, as far as
-// its size, its time and a sample of its headers show. A header that fails its
-// checksum contradicts nothing if damaged records are to be skipped.
+// fits returns a *misfit if the index does not match an open data file, as far as its
+// size, its time and a sample of its headers show. A header that fails its checksum is
+// not a contradiction if damaged records are to be skipped.
 func (c *contents) fits(f *os.File, x *tfrecord.Index, skip bool) error {
 	switch {
 	case c.compression != x.Compression:
@@ -38,8 +38,8 @@ func (c *contents) fits(f *os.File, x *tfrecord.Index, skip bool) error {
 	return c.firstRecord(f, x)
 }
 
-// sample compares some headers of a plain file: the first, the last and others
-// between them. At least one of them must be as it was.
+// sample compares some headers of a plain file: the first, the last and others between
+// them. At least one of them must match.
 func (c *contents) sample(f *os.File, skip bool) error {
 	last := c.layout.Records() - 1
 	steps := min(last, sampled-1)

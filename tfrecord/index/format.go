@@ -15,27 +15,27 @@ import (
 const (
 	magic       = "MRINDEX\x00"
 	version     = 1
-	fixedSize   = 80 // what comes before the lengths
+	fixedSize   = 80 // bytes before the lengths
 	digestSize  = sha256.Size
 	lengthSize  = 4
-	recordFrame = 16 // bytes of a record beside its data
+	recordFrame = 16 // bytes of a record in addition to its data
 )
 
 // compressions are the values of the compression field.
 var compressions = []tfrecord.Compression{tfrecord.None, tfrecord.GZIP, tfrecord.ZLIB}
 
-// contents is what an index file says.
+// contents are the contents of an index file.
 type contents struct {
 	compression tfrecord.Compression
-	size        int64 // of the data file
+	size        int64 // size of the data file
 	modTime     time.Time
 	members     int64
-	digest      [digestSize]byte // of headers and data checksums
+	digest      [digestSize]byte // digest of headers and data checksums
 	layout      *tfrecord.Layout
 }
 
-// formatError says why bytes are not an index file. other is true for a file of
-// another version, which is not damaged.
+// formatError is the reason why bytes are not an index file. other is true for a file
+// of another version, which is not damaged.
 type formatError struct {
 	what  string
 	other bool
@@ -47,7 +47,8 @@ func malformed(format string, args ...any) error {
 	return &formatError{what: fmt.Sprintf(format, args...)}
 }
 
-// contentsOf returns what to write about a file that was scanned with a layout.
+// contentsOf returns the contents of the index of a file that was scanned with a
+// layout.
 func contentsOf(x *tfrecord.Index) *contents {
 	return &contents{
 		compression: x.Compression, size: x.Size, modTime: x.ModTime, members: x.Members,
@@ -75,7 +76,7 @@ func (c *contents) encode() ([]byte, error) {
 	return append(b, sum[:]...), nil
 }
 
-// decode reads the bytes of an index file. What it returns is consistent in itself.
+// decode reads the bytes of an index file. Its result is consistent.
 func decode(b []byte) (*contents, error) {
 	if len(b) < fixedSize+digestSize {
 		return nil, malformed("%d bytes are too few", len(b))
@@ -113,7 +114,7 @@ func decode(b []byte) (*contents, error) {
 	return c, c.consistent()
 }
 
-// consistent returns an error if the numbers do not go together.
+// consistent returns an error if the numbers contradict each other.
 func (c *contents) consistent() error {
 	switch {
 	case c.size < 0 || c.members < 0:
@@ -126,8 +127,8 @@ func (c *contents) consistent() error {
 	return nil
 }
 
-// maxSize returns how large the index file of a data file may be. Deflate makes
-// data at most 1,032 times smaller.
+// maxSize returns the maximum size of the index file of a data file. Deflate makes data
+// at most 1,032 times smaller.
 func maxSize(dataSize int64, compression tfrecord.Compression) int64 {
 	records := dataSize / recordFrame
 	if compression != tfrecord.None {

@@ -9,8 +9,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// FuzzDecode checks that what decode accepts is what encode writes, sealed with the
-// right digest or not.
+// FuzzDecode checks that decode accepts only bytes that encode writes, with and without
+// a corrected digest.
 func FuzzDecode(f *testing.F) {
 	for _, c := range compressions {
 		layout := &tfrecord.Layout{}

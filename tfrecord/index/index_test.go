@@ -48,7 +48,7 @@ func data(c tfrecord.Compression, sizes ...int) []byte {
 	return b
 }
 
-// result is what a scan said.
+// result is the result of a scan.
 type result struct {
 	index.File
 	warnings []string
@@ -66,7 +66,7 @@ func scan(t *testing.T, path string, o index.Options) result {
 	return r
 }
 
-// same compares what scans say about the data.
+// same compares the results of scans.
 func same(t *testing.T, got, want result) {
 	t.Helper()
 	a, b := *got.Index, *want.Index
@@ -76,7 +76,7 @@ func same(t *testing.T, got, want result) {
 	}
 }
 
-// A second scan believes the index of the first and says the same.
+// A second scan uses the index of the first and returns the same result.
 func TestBelieved(t *testing.T) {
 	for _, c := range []tfrecord.Compression{tfrecord.None, tfrecord.GZIP, tfrecord.ZLIB} {
 		for _, sizes := range [][]int{sizes, nil, {0}, make([]int, 1000)} {
@@ -111,14 +111,14 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// seal gives an index file the digest that it should have.
+// seal gives an index file its correct digest.
 func seal(b []byte) []byte {
 	sum := sha256.Sum256(b[:len(b)-sha256.Size])
 	return append(b[:len(b)-sha256.Size:len(b)-sha256.Size], sum[:]...)
 }
 
-// Whatever an index file holds, a scan says what it says without one. Sealed files
-// have a correct digest: an enemy made them.
+// Whatever an index file contains, the result of a scan is the same as without it.
+// Sealed files have a correct digest, as if an attacker made them.
 func TestDamaged(t *testing.T) {
 	path := file(t, tfrecord.None, sizes...)
 	want := scan(t, path, index.Options{Layout: true})
@@ -140,7 +140,7 @@ func TestDamaged(t *testing.T) {
 	for i := range good {
 		b := bytes.Clone(good)
 		b[i] ^= 0x81
-		try(b, i < 8 || i >= 12) // another version is older, not damaged
+		try(b, i < 8 || i >= 12) // another version counts as older, not as damaged
 		try(seal(b), false)
 	}
 	for n := range good {
@@ -172,13 +172,13 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// An index of what the file was before is not believed. A warning comes if the data
-// contradicts it, and none if it is only older.
+// An index of an earlier version of the file is not used. A warning is given if the
+// data contradicts it, but not if it is only older.
 func TestOutdated(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		c      tfrecord.Compression
-		sizes  []int // of the records that come instead
+		sizes  []int // sizes of the records that replace the old ones
 		moved  time.Duration
 		warned string
 	}{
@@ -214,7 +214,7 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// An index of a file that is taken for plain does not serve one that is taken for
+// An index for a file that is declared plain is not used if the file is declared
 // compressed.
 func TestOtherCompression(t *testing.T) {
 	path := file(t, tfrecord.GZIP)
@@ -225,7 +225,7 @@ func TestOtherCompression(t *testing.T) {
 	}
 }
 
-// Where the index cannot be beside the data it is in the cache directory.
+// If the index cannot be written next to the data, it is in the cache directory.
 func TestCacheDir(t *testing.T) {
 	path, cache := file(t, tfrecord.None, sizes...), filepath.Join(t.TempDir(), "new", "cache")
 	if err := os.Mkdir(path+index.Suffix, 0o755); err != nil { // a folder in the way
@@ -254,8 +254,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Several processes may make the same index at once: nobody sees half of one, and
-// nothing is left over.
+// Several processes may make the same index at once: no process reads half of one, and
+// no temporary file is left.
 func TestConcurrent(t *testing.T) {
 	path := file(t, tfrecord.None, make([]int, 5000)...)
 	var wg sync.WaitGroup
@@ -294,7 +294,7 @@ func TestAllFaults(t *testing.T) {
 	}
 }
 
-// Lookup scans no file, and tells only what indexes that fit say.
+// Lookup does not scan files, and only returns the contents of matching indexes.
 func TestLookup(t *testing.T) {
 	indexed, without, missing := file(t, tfrecord.None, sizes...), file(t, tfrecord.None, 1), filepath.Join(t.TempDir(), "none")
 	scan(t, indexed, index.Options{Write: true})
@@ -304,8 +304,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Many files of one record are scanned by their indexes, and one file of many
-// records.
+// Many files with one record, and one file with many records, are read by their
+// indexes.
 func TestManyFiles(t *testing.T) {
 	dir := t.TempDir()
 	one := data(tfrecord.None, 3)
@@ -335,8 +335,8 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// The name under which an index is written is recognized as well, so that nobody takes
-// it for data.
+// The temporary name of an index is recognized as well, so that it is not mistaken for
+// data.
 func TestIsIndex(t *testing.T) {
 	for path, want := range map[string]bool{
 		"data/a.tfrecords" + index.Suffix:                                                 true,

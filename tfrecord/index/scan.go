@@ -11,30 +11,30 @@ import (
 	"millrace/tfrecord"
 )
 
-// Options are the options of Scan. Nil and the zero value use index files that are
-// beside the data, and write none.
+// Options are the options of Scan. Nil and the zero value use index files next to the
+// data, and write none.
 type Options struct {
 	tfrecord.ReaderOptions
-	CacheDir  string      // index files of data in folders that cannot be written; "": none. See [CacheDir]
-	Layout    bool        // find out where each record is
-	Write     bool        // write an index file where there is none that fits
-	Rebuild   bool        // believe no index file
-	AllFaults bool        // go on after an error, and return the errors of all files
-	SkipRest  bool        // see [tfrecord.ScanAllOptions]; no index file is written of such a file
-	Warn      func(error) // is told of an index that contradicts its data, or cannot be written; one call at a time; nil: nobody
+	CacheDir  string      // folder of the index files for data in folders that cannot be written; "": none. See [CacheDir]
+	Layout    bool        // determine the location of each record
+	Write     bool        // write an index file if there is no matching one
+	Rebuild   bool        // ignore existing index files
+	AllFaults bool        // continue after an error, and return the errors of all files
+	SkipRest  bool        // see [tfrecord.ScanAllOptions]; no index file is written for such a file
+	Warn      func(error) // called for an index that contradicts its data, or cannot be written; one call at a time; nil: no warnings
 }
 
-// File is what Scan found about one data file.
+// File is the result of Scan for one data file.
 type File struct {
 	*tfrecord.Index
-	IndexFile string // the index file that was believed or written; "": none
+	IndexFile string // the index file that was used or written; "": none
 	Believed  bool   // false: the data file was scanned
 }
 
-// Scan returns the number of records of each file, and with [Options.Layout] where
-// they are, in the order of paths. Where an index file fits its data the data file
-// is not scanned. Errors are those of [tfrecord.ScanAll]. A problem with an index file
-// is no error. Scan may be called concurrently.
+// Scan returns the number of records of each file, and with [Options.Layout] their
+// locations, in the order of paths. If an index file matches its data the data file is
+// not scanned. Errors are those of [tfrecord.ScanAll]. A problem with an index file is
+// not an error. Scan may be called concurrently.
 func Scan(ctx context.Context, paths []string, o *Options) ([]File, error) {
 	if o == nil {
 		o = &Options{}
@@ -64,9 +64,9 @@ func Scan(ctx context.Context, paths []string, o *Options) ([]File, error) {
 	return files, err
 }
 
-// Lookup returns what index files say about data files, and scans none. Files without
-// an index that fits have a nil Index. Of the options Write and Rebuild have no effect.
-// The error is that of a context that ended. Lookup may be called concurrently.
+// Lookup returns the contents of index files for data files, and scans no data. Files
+// without a matching index have a nil Index. The options Write and Rebuild have no
+// effect. Lookup only fails if the context ends. It may be called concurrently.
 func Lookup(ctx context.Context, paths []string, o *Options) ([]File, error) {
 	if o == nil {
 		o = &Options{}
@@ -95,11 +95,11 @@ func Lookup(ctx context.Context, paths []string, o *Options) ([]File, error) {
 type scan struct {
 	*Options
 	mu    sync.Mutex
-	files map[*tfrecord.Index]string // the index files that were believed
+	files map[*tfrecord.Index]string // the index files that were used
 }
 
-// known fills in what the index file of an open data file says, if there is one that
-// fits.
+// known fills in the contents of the index file of an open data file, if there is a
+// matching one.
 func (s *scan) known(f *os.File, x *tfrecord.Index) bool {
 	for _, path := range s.places(x.Path) {
 		c, err := read(path, maxSize(x.Size, x.Compression))
@@ -119,8 +119,8 @@ func (s *scan) known(f *os.File, x *tfrecord.Index) bool {
 	return false
 }
 
-// harmless reports whether an index is not believed for a reason that the user need
-// not know: there is none, or it is older than the data or than this program.
+// harmless reports whether an index is unusable for a reason that needs no warning: it
+// is missing, or older than the data or than this program.
 func harmless(err error) bool {
 	var differs *misfit
 	var bad *formatError
@@ -133,9 +133,9 @@ func harmless(err error) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// places returns where the index of a data file may be.
+// places returns the possible paths of the index of a data file.
 func (s *scan) places(data string) []string {
-	places := []string{beside(data)}
+	places := []string{adjacent(data)}
 	if s.CacheDir != "" {
 		if path, err := cached(s.CacheDir, data); err == nil {
 			places = append(places, path)
@@ -144,8 +144,8 @@ func (s *scan) places(data string) []string {
 	return places
 }
 
-// fill copies what an index file says. It returns false for a record that is larger
-// than the limit: the scan tells the user.
+// fill copies the contents of an index file. It returns false if a record is larger
+// than the limit, which a scan then reports.
 func (s *scan) fill(x *tfrecord.Index, c *contents) bool {
 	limit := s.MaxRecordBytes
 	if limit <= 0 {
@@ -165,7 +165,8 @@ func (s *scan) fill(x *tfrecord.Index, c *contents) bool {
 	return true
 }
 
-// write writes the index of a scanned file and returns where, "" if nowhere.
+// write writes the index of a scanned file and returns its path, "" if it could not be
+// written.
 func (s *scan) write(x *tfrecord.Index) string {
 	path, err := Write(x, s.CacheDir)
 	if err == nil {
@@ -179,7 +180,7 @@ func (s *scan) write(x *tfrecord.Index) string {
 	return ""
 }
 
-// warn tells that an index file is not believed.
+// warn reports that an index file is not used.
 func (s *scan) warn(path string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
