@@ -69,11 +69,18 @@ func (e *endpoint) Close() {
 // listen has a server of models listen. The caller closes it.
 func listen(t testing.TB, s *serving.Server, o *ServerOptions) *endpoint {
 	t.Helper()
+	return listenAs(t, s, o, func(*Server) {})
+}
+
+// listenAs is listen for a server whose limits are adjusted.
+func listenAs(t testing.TB, s *serving.Server, o *ServerOptions, adjust func(*Server)) *endpoint {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := NewServer(s, o)
+	adjust(web)
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(l) }()
 	address := l.Addr().String()

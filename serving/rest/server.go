@@ -50,6 +50,7 @@ type Server struct {
 	tls     *tls.Config // nil: none
 	watcher *watcher
 	web     fasthttp.Server
+	headers time.Duration // for the first request's headers from their first byte
 
 	mu          sync.Mutex // guards what follows
 	connections map[net.Conn]struct{}
@@ -70,7 +71,7 @@ func NewServer(s *serving.Server, o *ServerOptions) *Server {
 	if o == nil {
 		o = &ServerOptions{}
 	}
-	w := &Server{handler: newHandler(s, &o.Options), connections: map[net.Conn]struct{}{}}
+	w := &Server{handler: newHandler(s, &o.Options), connections: map[net.Conn]struct{}{}, headers: headerTimeout}
 	if o.Other != nil {
 		w.other = fasthttpadaptor.NewFastHTTPHandler(o.Other)
 	}
@@ -105,7 +106,7 @@ func (s *Server) Serve(l net.Listener) error {
 	if closed {
 		return errors.Join(millrace.Errorf(millrace.ErrClosed, "the server is shut down"), l.Close())
 	}
-	l = patientListener{accept.Steady(l), idleTimeout, headerTimeout}
+	l = patientListener{accept.Steady(l), idleTimeout, s.headers}
 	if s.tls != nil {
 		l = tls.NewListener(l, s.tls)
 	}

@@ -34,6 +34,12 @@ var quiet = slog.New(slog.DiscardHandler)
 // a client.
 func startLimited(t *testing.T, limit int64, messageTime time.Duration) (*serving.Server, *grpc.ClientConn) {
 	t.Helper()
+	return startAs(t, limit, func(s *services) { s.receiver.wait = messageTime })
+}
+
+// startAs is startLimited for services that are adjusted.
+func startAs(t *testing.T, limit int64, adjust func(*services)) (*serving.Server, *grpc.ClientConn) {
+	t.Helper()
 	testruntime.Need(t)
 	s, err := serving.New(t.Context(), []serving.ModelConfig{{Name: "constant", BasePath: testdata + "constant"}, {Name: "examples", BasePath: testdata + "examples"}},
 		&serving.Options{FileSystemPollWait: -1, Logger: quiet, RequestMemory: limit})
@@ -41,7 +47,7 @@ func startLimited(t *testing.T, limit int64, messageTime time.Duration) (*servin
 		t.Fatal(err)
 	}
 	own := newServices(s, &Options{Logger: quiet})
-	own.receiver.wait = messageTime
+	adjust(own)
 	server := own.newServer()
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -90,8 +91,15 @@ type services struct {
 	options Options
 	threads slots.Slots
 
-	receiver receiver
+	receiver  receiver
+	handshake time.Duration              // until a connection has begun HTTP/2
+	keepalive keepalive.ServerParameters // when a connection is asked for a sign of life
 }
+
+// A connection that has not begun HTTP/2 after handshakeTime is closed. One that has sent no whole frame for
+// KeepaliveTime is sent a ping, and closed if it does not answer within KeepaliveTimeout. gRPC would
+// wait for two minutes and for two hours, while each connection takes a descriptor.
+const handshakeTime, KeepaliveTime, KeepaliveTimeout = 20 * time.Second, time.Minute, 20 * time.Second
 
 // maxStreams is how many requests a connection may have at a time. The client keeps
 // further ones.
@@ -99,7 +107,7 @@ const maxStreams = 1000
 
 // newServices returns what carries out requests, with the defaults of options filled in.
 func newServices(models *serving.Server, o *Options) *services {
-	s := &services{models: models}
+	s := &services{models: models, handshake: handshakeTime, keepalive: keepalive.ServerParameters{Time: KeepaliveTime, Timeout: KeepaliveTimeout}}
 	if o != nil {
 		s.options = *o
 	}
@@ -139,6 +147,7 @@ func ServerOptions(o *Options) []grpc.ServerOption { return newServices(nil, o).
 func (s *services) serverOptions() []grpc.ServerOption {
 	settings := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(s.options.MaxRecvMsgBytes), grpc.InTapHandle(interruptible), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaders),
+		grpc.ConnectionTimeout(s.handshake), grpc.KeepaliveParams(s.keepalive),
 	}
 	if s.options.TLS != nil {
 		settings = append(settings, grpc.Creds(credentials.NewTLS(s.options.TLS)))

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"millrace"
+	"millrace/serving/rpc"
 )
 
 // channelArguments is what --grpc_channel_arguments says, by the names of gRPC's C library.
@@ -45,6 +47,8 @@ func (a *channelArguments) parse(text string) error {
 		}
 		set(n)
 	}
+	a.server.Time = cmp.Or(a.server.Time, rpc.KeepaliveTime)
+	a.server.Timeout = cmp.Or(a.server.Timeout, rpc.KeepaliveTimeout)
 	a.options = append(a.options, grpc.KeepaliveParams(a.server), grpc.KeepaliveEnforcementPolicy(a.client))
 	return nil
 }

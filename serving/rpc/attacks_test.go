@@ -1,0 +1,216 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc"
+
+	"millrace/internal/base/servingproto"
+)
+
+// rawClient speaks HTTP/2 frame by frame.
+type rawClient struct {
+	t *testing.T
+	net.Conn
+	*http2.Framer
+	headers bytes.Buffer
+	encoder *hpack.Encoder
+	ended   chan http2.ErrCode // gets the code of GOAWAY, or none, when the server closes the connection
+}
+
+// dialRaw opens a connection and begins HTTP/2. What the server sends is read.
+func dialRaw(t *testing.T, address string) *rawClient {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	c := &rawClient{t: t, Conn: conn, Framer: http2.NewFramer(conn, conn), ended: make(chan http2.ErrCode, 1)}
+	c.encoder = hpack.NewEncoder(&c.headers)
+	io.WriteString(conn, http2.ClientPreface)
+	c.WriteSettings()
+	go func() {
+		code := http2.ErrCodeNo
+		for {
+			f, err := c.ReadFrame()
+			if err != nil {
+				break
+			}
+			if away, ok := f.(*http2.GoAwayFrame); ok {
+				code = away.ErrCode
+			}
+		}
+		c.ended <- code
+	}()
+	return c
+}
+
+// encode returns the headers of a request to predict, and more.
+func (c *rawClient) encode(more ...hpack.HeaderField) []byte {
+	c.headers.Reset()
+	for _, f := range append([]hpack.HeaderField{
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/tensorflow.serving.PredictionService/Predict"},
+		{Name: ":authority", Value: "a"}, {Name: "content-type", Value: "application/grpc"}, {Name: "te", Value: "trailers"},
+	}, more...) {
+		c.encoder.WriteField(f)
+	}
+	return bytes.Clone(c.headers.Bytes())
+}
+
+// flood writes frames until the connection breaks or n are written, and returns how many were.
+func flood(n int, write func(i int) error) int {
+	for i := range n {
+		if write(i) != nil {
+			return i
+		}
+	}
+	return n
+}
+
+// mostGoroutines calls a function and returns how many more goroutines there were meanwhile, at most.
+func mostGoroutines(call func()) int {
+	before, most := runtime.NumGoroutine(), 0
+	done := make(chan struct{})
+	go func() { defer close(done); call() }()
+	for {
+		select {
+		case <-done:
+			return most - before
+		default:
+			most = max(most, runtime.NumGoroutine())
+			runtime.Gosched()
+		}
+	}
+}
+
+// Floods of frames end their connection, or cost the server no more than it does to read them; another client is
+// answered meanwhile.
+func TestFloods(t *testing.T) {
+	s, conn := startLimited(t, 64<<20, time.Minute)
+	for _, tt := range []struct {
+		name  string
+		ends  bool
+		flood func(c *rawClient) (most, sent int)
+	}{
+		{"streams that are reset at once", false, func(c *rawClient) (int, int) {
+			return 20_000, flood(20_000, func(i int) error {
+				id := uint32(2*i + 1)
+				if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.encode(), EndHeaders: true}); err != nil {
+					return err
+				}
+				return c.WriteRSTStream(id, http2.ErrCodeCancel)
+			})
+		}},
+		{"headers that continue", true, func(c *rawClient) (int, int) {
+			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.encode()})
+			part := c.encode(hpack.HeaderField{Name: "x", Value: strings.Repeat("v", 10_000)})
+			return 10_000, flood(10_000, func(int) error { return c.WriteContinuation(1, false, part) })
+		}},
+		{"a header of the table, again and again", true, func(c *rawClient) (int, int) {
+			c.encode(hpack.HeaderField{Name: "x", Value: strings.Repeat("v", 3000)})
+			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: bytes.Clone(c.headers.Bytes())})
+			again := bytes.Repeat([]byte{0x80 | 62}, 16_000) // the newest entry of the table, 3,000 bytes in one
+			return 10_000, flood(10_000, func(int) error { return c.WriteContinuation(1, false, again) })
+		}},
+		{"pings", true, func(c *rawClient) (int, int) {
+			return 1_000_000, flood(1_000_000, func(int) error { return c.WritePing(false, [8]byte{}) })
+		}},
+		{"settings", false, func(c *rawClient) (int, int) {
+			return 20_000, flood(20_000, func(int) error {
+				return c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+			})
+		}},
+		{"windows that overflow", false, func(c *rawClient) (int, int) {
+			return 1000, flood(1000, func(int) error { return c.WriteWindowUpdate(0, 1<<31-1) })
+		}},
+		{"parts of a message that are empty", false, func(c *rawClient) (int, int) {
+			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.encode(), EndHeaders: true})
+			return 20_000, flood(20_000, func(int) error { return c.WriteData(1, false, nil) })
+		}},
+		{"frames of no known type", false, func(c *rawClient) (int, int) {
+			return 20_000, flood(20_000, func(int) error { return c.WriteRawFrame(0x55, 0, 0, make([]byte, 100)) })
+		}},
+	} {
+		c := dialRaw(t, conn.Target())
+		besideSound(t, conn, func() {
+			var most, sent int
+			if more := mostGoroutines(func() { most, sent = tt.flood(c) }); more > maxStreams+200 {
+				t.Errorf("%s: %d goroutines more", tt.name, more)
+			}
+			if tt.ends && sent == most {
+				t.Errorf("%s: the server took all %d", tt.name, sent)
+			}
+			c.Close()
+			<-c.ended
+		})
+		waitEmpty(t, s)
+	}
+}
+
+// besideSound attacks while another client asks soundly, each of whose requests must be answered.
+func besideSound(t *testing.T, conn *grpc.ClientConn, attack func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var sound sync.WaitGroup
+	sound.Go(func() {
+		for n := 0; ctx.Err() == nil || n == 0; n++ {
+			if _, err := ask[servingproto.PredictResponse](t, conn, "PredictionService/Predict", vector(1)); err != nil {
+				t.Errorf("a sound request: %v", err)
+				return
+			}
+		}
+	})
+	attack()
+	stop()
+	sound.Wait()
+}
+
+// Connections that stall before HTTP/2 begins, in a frame and between frames without answering pings are closed.
+func TestStalledConnections(t *testing.T) {
+	_, conn := startAs(t, 64<<20, func(s *services) {
+		s.handshake = 500 * time.Millisecond
+		s.keepalive.Time, s.keepalive.Timeout = time.Second, 100*time.Millisecond // gRPC takes no less than a second
+	})
+	besideSound(t, conn, func() {
+		var stalled sync.WaitGroup
+		for name, begin := range map[string]string{
+			"nothing": "", "half a preface": http2.ClientPreface[:10], "no settings": http2.ClientPreface,
+			"half a frame": http2.ClientPreface + frame(4, 0) + frame(1, 100)[:5], "half a header": http2.ClientPreface + frame(4, 0) + frame(1, 100) + "x",
+			"no answers to pings": http2.ClientPreface + frame(4, 0),
+		} {
+			stalled.Go(func() {
+				c, err := net.Dial("tcp", conn.Target())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.Close()
+				io.WriteString(c, begin)
+				c.SetReadDeadline(time.Now().Add(time.Minute))
+				if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("%s: the connection stays open", name)
+				}
+			})
+		}
+		stalled.Wait()
+	})
+}
+
+// frame returns the header of a frame of stream 0.
+func frame(kind byte, length uint32) string {
+	return string(append(binary.BigEndian.AppendUint32(nil, length<<8|uint32(kind)), 0, 0, 0, 0, 0))
+}
