@@ -3,8 +3,6 @@
 package configfile
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io/fs"
 	"os"
@@ -80,32 +78,6 @@ func ReadModelBatching(dir string) (*batching.Options, error) {
 	return ReadBatching(path)
 }
 
-// ReadTLS reads an SSLConfig, which holds key and certificates: --ssl_config_file.
-func ReadTLS(path string) (*tls.Config, error) {
-	var c servingproto.SSLConfig
-	if err := read(path, &c); err != nil {
-		return nil, err
-	}
-	own, err := tls.X509KeyPair([]byte(c.GetServerCert()), []byte(c.GetServerKey()))
-	if err != nil {
-		return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "server_cert and server_key: %w", err))
-	}
-	config := &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}
-	if c.GetCustomCa() != "" {
-		config.ClientCAs = x509.NewCertPool()
-		if !config.ClientCAs.AppendCertsFromPEM([]byte(c.GetCustomCa())) {
-			return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "custom_ca holds no certificate in PEM form"))
-		}
-	}
-	if c.GetClientVerify() {
-		if config.ClientCAs == nil {
-			return nil, withFile(path, millrace.Errorf(millrace.ErrConfig, "client_verify needs custom_ca, whose certificates sign those of clients"))
-		}
-		config.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return config, nil
-}
-
 // read reads a message in text form.
 func read(path string, m proto.Message) error {
 	return readResolved(path, m, protoregistry.GlobalTypes)
@@ -122,8 +94,11 @@ func readResolved(path string, m proto.Message, types resolver) error {
 	text, err := regularfile.ReadFile(path, regularfile.TextBytes)
 	if err != nil {
 		var at *fs.PathError
+		var irregular *regularfile.Error
 		if errors.As(err, &at) {
 			err = at.Err
+		} else if errors.As(err, &irregular) {
+			err = irregular
 		}
 		return withFile(path, millrace.Errorf(millrace.ErrIO, "%w", err))
 	}

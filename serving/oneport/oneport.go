@@ -28,12 +28,16 @@ import (
 // preface begins each connection of HTTP/2.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
+// handshakeTime is how long a handshake of TLS may take.
+const handshakeTime = 20 * time.Second
+
 // Options are the options of Split. Nil and the zero value mean the defaults.
 type Options struct {
 	// TLS ends TLS at the port. The gRPC server needs [Credentials] then, and the HTTP server
 	// no TLS. Nil: no TLS.
 	TLS *tls.Config
-	// FirstByteTime is how long a client may take for what it begins with. 0: 2 min.
+	// FirstByteTime is how long a client may take for what it begins with. 0: 2 min. A handshake of TLS,
+	// which a client begins at once, may take 20 s of it.
 	FirstByteTime time.Duration
 	// MaxUndecided is how many connections may be without what they begin with. When there
 	// are more the next one is closed. 0: 10,000.
@@ -121,6 +125,9 @@ func (s *splitter) decide(raw net.Conn) {
 // begin returns a connection that has begun, and its side.
 func (s *splitter) begin(raw net.Conn) (c net.Conn, side int, err error) {
 	end := time.Now().Add(s.options.FirstByteTime)
+	if s.options.TLS != nil {
+		end = time.Now().Add(min(s.options.FirstByteTime, handshakeTime))
+	}
 	if err := raw.SetDeadline(end); err != nil {
 		return nil, 0, err
 	}

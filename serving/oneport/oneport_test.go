@@ -137,3 +137,36 @@ func TestBegin(t *testing.T) {
 		t.Error("the credentials take a client")
 	}
 }
+
+// Handshakes that stall, are cut or are none end; a client beside them is answered.
+func TestStalledHandshakes(t *testing.T) {
+	testruntime.Need(t)
+	me := identity.New(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	toRPC, toREST := Split(l, &Options{TLS: &tls.Config{Certificates: []tls.Certificate{me.TLS}}, FirstByteTime: time.Second / 2})
+	web := &http.Server{Handler: http.NotFoundHandler()}
+	go web.Serve(toREST)
+	defer web.Close()
+	defer toRPC.Close()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: me.Pool, ServerName: "localhost"}}}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		identity.Stall(t, l.Addr().String())
+	}()
+	for n := 0; ; n++ {
+		answer, err := client.Get("https://" + l.Addr().String())
+		if err != nil {
+			t.Fatalf("a sound client: %v", err)
+		}
+		answer.Body.Close()
+		select {
+		case <-ended:
+			return
+		default:
+		}
+	}
+}

@@ -3,6 +3,7 @@ package rest
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/test/identity"
 	"millrace/serving"
 )
 
@@ -253,4 +255,17 @@ func TestAmbiguousLength(t *testing.T) {
 			t.Errorf("%s: %v", name, codes)
 		}
 	}
+}
+
+// Handshakes of TLS that stall, are cut or are none end; a client beside them is answered.
+func TestStalledHandshakes(t *testing.T) {
+	me := identity.New(t)
+	s := serveModels(t, &serving.Options{}, "constant")
+	o := &ServerOptions{Options: Options{Logger: quiet}, TLS: &tls.Config{Certificates: []tls.Certificate{me.TLS}, ClientCAs: me.Pool, ClientAuth: tls.RequireAndVerifyClientCert}}
+	web := listenAs(t, s, o, func(w *Server) { w.web.ReadTimeout, w.headers = time.Second/2, time.Second/2 })
+	defer web.Close()
+	web.URL = "https://" + web.address
+	trusted := &tls.Config{RootCAs: me.Pool, ServerName: "localhost", Certificates: []tls.Certificate{me.TLS}}
+	web.client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: trusted}
+	besideSound(t, web, func() { identity.Stall(t, web.address) })
 }

@@ -42,7 +42,8 @@ type ServerOptions struct {
 //
 // A client that does not send the headers and a short body within 10 s of their first byte is cut
 // off, and so is one that takes longer than twice Options.Timeout for a long body, or longer than
-// Options.Timeout to take its answer. A connection that sends nothing is closed after two minutes.
+// Options.Timeout to take its answer. A connection that sends nothing is closed after two minutes,
+// by TLS after 10 s.
 type Server struct {
 	handler *handler
 	other   fasthttp.RequestHandler
@@ -106,9 +107,11 @@ func (s *Server) Serve(l net.Listener) error {
 	if closed {
 		return errors.Join(millrace.Errorf(millrace.ErrClosed, "the server is shut down"), l.Close())
 	}
-	l = patientListener{accept.Steady(l), idleTimeout, s.headers}
-	if s.tls != nil {
-		l = tls.NewListener(l, s.tls)
+	l = accept.Steady(l)
+	if s.tls != nil { // a client begins its handshake at once
+		l = tls.NewListener(patientListener{l, s.headers, s.headers}, s.tls)
+	} else {
+		l = patientListener{l, idleTimeout, s.headers}
 	}
 	if err := s.web.Serve(l); err != nil {
 		return millrace.Errorf(millrace.ErrIO, "serve HTTP: %w", err)

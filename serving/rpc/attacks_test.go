@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -17,8 +18,10 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"millrace/internal/base/servingproto"
+	"millrace/internal/test/identity"
 )
 
 // rawClient speaks HTTP/2 frame by frame.
@@ -213,4 +216,17 @@ func TestStalledConnections(t *testing.T) {
 // frame returns the header of a frame of stream 0.
 func frame(kind byte, length uint32) string {
 	return string(append(binary.BigEndian.AppendUint32(nil, length<<8|uint32(kind)), 0, 0, 0, 0, 0))
+}
+
+// Handshakes of TLS that stall, are cut or are none end; a client beside them is answered.
+func TestStalledHandshakes(t *testing.T) {
+	me := identity.New(t)
+	_, plain := startAs(t, 64<<20, func(s *services) {
+		s.handshake = time.Second / 2
+		s.options.TLS = &tls.Config{Certificates: []tls.Certificate{me.TLS}, ClientCAs: me.Pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	})
+	trusted := &tls.Config{RootCAs: me.Pool, ServerName: "localhost", Certificates: []tls.Certificate{me.TLS}}
+	conn := dial(t, plain.Target(), credentials.NewTLS(trusted))
+	defer conn.Close()
+	besideSound(t, conn, func() { identity.Stall(t, plain.Target()) })
 }

@@ -23,12 +23,18 @@ type Identity struct {
 // New makes an identity that is valid for an hour.
 func New(t testing.TB) *Identity {
 	t.Helper()
+	return NewBetween(t, time.Time{}, time.Now().Add(time.Hour))
+}
+
+// NewBetween makes an identity that is valid from one moment to another.
+func NewBetween(t testing.TB, from, to time.Time) *Identity {
+	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotBefore: from, NotAfter: to,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
