@@ -192,6 +192,9 @@ func (o *Options) complete() Options {
 	return c
 }
 
+// The longest name of a model, which stands in metrics and logs, and the longest path of Linux.
+const maxName, maxPath = 1000, 4095
+
 // checkConfigs returns an error of class millrace.ErrConfig for configurations that
 // cannot be served.
 func checkConfigs(configs []ModelConfig) error {
@@ -200,6 +203,10 @@ func checkConfigs(configs []ModelConfig) error {
 		switch {
 		case c.Name == "":
 			return millrace.Errorf(millrace.ErrConfig, "a model has no name (base path %s)", millrace.Quote(c.BasePath))
+		case len(c.Name) > maxName:
+			return millrace.Errorf(millrace.ErrConfig, "the name of a model has %d bytes, at most %d are allowed: %s", len(c.Name), maxName, millrace.QuoteData([]byte(c.Name)))
+		case len(c.BasePath) > maxPath:
+			return millrace.Errorf(millrace.ErrConfig, "model %q: the base path has %d bytes, a path has at most %d: %s", c.Name, len(c.BasePath), maxPath, millrace.QuoteData([]byte(c.BasePath)))
 		case seen[c.Name]:
 			return millrace.Errorf(millrace.ErrConfig, "two models have the name %q", c.Name)
 		case c.BasePath == "":

@@ -2,15 +2,18 @@ package serving
 
 import (
 	"errors"
+	"path/filepath"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"millrace"
 	"millrace/internal/base/servingproto"
 	"millrace/serving/internal/inference"
 	"millrace/serving/internal/pipeline"
 	"millrace/serving/requestlog"
+	"millrace/tfbridge"
 )
 
 // logging returns which requests of a model to log, nil for none.
@@ -42,6 +45,27 @@ func (s *Server) openLogs(configs []ModelConfig) error {
 		}
 		s.logs[*config] = log
 		s.logged.Store(true)
+	}
+	return nil
+}
+
+// LogsElsewhere returns an error of class millrace.ErrConfig if models would log requests in a folder where the
+// server does not log yet. A client that replaces the configuration must not choose what files the
+// server writes.
+func (s *Server) LogsElsewhere(configs []ModelConfig) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	folders := map[string]bool{}
+	for config := range s.logs {
+		folders[filepath.Dir(config.FilenamePrefix)] = true
+	}
+	for _, c := range configs {
+		if config := s.logging(c); config != nil && !folders[filepath.Dir(config.FilenamePrefix)] {
+			e := millrace.Errorf(millrace.ErrConfig, "model %q: requests are not logged in %s so far, and a client cannot begin it: change the server's configuration", c.Name,
+				millrace.Quote(filepath.Dir(config.FilenamePrefix)))
+			e.Code = int(tfbridge.PermissionDenied)
+			return e
+		}
 	}
 	return nil
 }

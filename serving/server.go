@@ -43,6 +43,9 @@ func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error
 // new base path without versions: a mistyped path must not end the models that are
 // served.
 func (s *Server) ReplaceConfig(ctx context.Context, configs []ModelConfig) error {
+	if err := checkConfigs(configs); err != nil {
+		return err
+	}
 	served := map[string]string{}
 	s.mu.Lock()
 	for name, m := range s.models {
@@ -181,6 +184,8 @@ func (m *model) progress(name string, closed bool) (pending, done bool, err erro
 			available = true
 		case v.state == End:
 			err = errors.Join(err, v.err)
+		case v.err != nil: // it failed, and is tried again later
+			err = errors.Join(err, fmt.Errorf("%w; it is tried again", v.err))
 		default:
 			pending = true
 		}

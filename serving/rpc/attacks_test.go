@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,8 +18,11 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
 
 	"millrace/internal/base/servingproto"
 	"millrace/internal/test/identity"
@@ -229,4 +233,43 @@ func TestStalledHandshakes(t *testing.T) {
 	conn := dial(t, plain.Target(), credentials.NewTLS(trusted))
 	defer conn.Close()
 	besideSound(t, conn, func() { identity.Stall(t, plain.Target()) })
+}
+
+// A client that replaces the configuration with one that names odd paths gets an error, the models stay,
+// and no file is made.
+func TestHostileReload(t *testing.T) {
+	_, conn := startAs(t, 64<<20, func(*services) {})
+	dir := t.TempDir()
+	fifo, logs := filepath.Join(dir, "fifo"), filepath.Join(dir, "logs")
+	if err := errors.Join(unix.Mkfifo(fifo, 0o600), os.Mkdir(logs, 0o700), os.Mkdir(filepath.Join(dir, "1"), 0o700), os.Symlink("/etc/passwd", filepath.Join(dir, "1", "saved_model.pb"))); err != nil {
+		t.Fatal(err)
+	}
+	sound := func(prefix string) *servingproto.ModelConfig {
+		return &servingproto.ModelConfig{Name: "constant", BasePath: testdata + "constant", LoggingConfig: &servingproto.LoggingConfig{
+			LogCollectorConfig: &servingproto.LogCollectorConfig{FilenamePrefix: prefix}, SamplingConfig: &servingproto.SamplingConfig{SamplingRate: 1},
+		}}
+	}
+	at := func(path string) *servingproto.ModelConfig {
+		return &servingproto.ModelConfig{Name: "m", BasePath: path}
+	}
+	besideSound(t, conn, func() {
+		for name, c := range map[string]*servingproto.ModelConfig{
+			"a folder of the system": at("/etc"), "a file": at("/etc/passwd"), "up": at("../../../../../../../../etc"), "nothing": at(""), "a zero": at(testdata + "constant\x00"),
+			"a long path": at("/" + strings.Repeat("a", 1<<20)), "a long relative path": at(strings.Repeat("../", 100_000)), "a FIFO": at(fifo), "/proc": at("/proc/self"),
+			"a URL": at("gs://bucket/model"), "a link to a file": at(dir), "a long name": {Name: strings.Repeat("n", 1<<20), BasePath: testdata + "constant"}, "no name": {BasePath: testdata + "constant"}, "logs": sound(filepath.Join(logs, "x")), "logs up": sound(logs + "/../logs/x"),
+		} {
+			list := &servingproto.ModelConfigList{Config: []*servingproto.ModelConfig{c}}
+			if c.Name != "constant" {
+				list.Config = append(list.Config, &servingproto.ModelConfig{Name: "constant", BasePath: testdata + "constant"})
+			}
+			q := &servingproto.ReloadConfigRequest{Config: &servingproto.ModelServerConfig{Config: &servingproto.ModelServerConfig_ModelConfigList{ModelConfigList: list}}}
+			_, err := ask[servingproto.ReloadConfigResponse](t, conn, "ModelService/HandleReloadConfigRequest", q)
+			if code := status.Code(err); code == codes.OK || code == codes.Internal || code == codes.Unknown || code == codes.Unavailable || len(err.Error()) > 2000 {
+				t.Errorf("%s: %.300v", name, err)
+			}
+		}
+	})
+	if made, err := os.ReadDir(logs); err != nil || len(made) > 0 {
+		t.Errorf("files: %v, %v", made, err)
+	}
 }

@@ -183,6 +183,9 @@ func (s *services) status(_ context.Context, q *servingproto.GetModelStatusReque
 func (s *services) reload(ctx context.Context, q *servingproto.ReloadConfigRequest) (*servingproto.ReloadConfigResponse, error) {
 	configs, err := message.ModelConfigs(q.GetConfig())
 	if err == nil {
+		err = s.models.LogsElsewhere(configs)
+	}
+	if err == nil {
 		err = s.models.ReplaceConfig(ctx, configs)
 	}
 	return &servingproto.ReloadConfigResponse{Status: message.Status(err)}, err
