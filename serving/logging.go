@@ -49,10 +49,10 @@ func (s *Server) openLogs(configs []ModelConfig) error {
 	return nil
 }
 
-// LogsElsewhere returns an error of class millrace.ErrConfig if models would log requests in a folder where the
+// CheckLogs returns an error of class millrace.ErrConfig if models would log requests in a folder where the
 // server does not log yet. A client that replaces the configuration must not choose what files the
 // server writes.
-func (s *Server) LogsElsewhere(configs []ModelConfig) error {
+func CheckLogs(s *Server, configs []ModelConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	folders := map[string]bool{}

@@ -51,7 +51,7 @@ type Server struct {
 	tls     *tls.Config // nil: none
 	watcher *watcher
 	web     fasthttp.Server
-	headers time.Duration // for the first request's headers from their first byte
+	headers time.Duration // the first request's headers may take as long, from their first byte
 
 	mu          sync.Mutex // guards what follows
 	connections map[net.Conn]struct{}

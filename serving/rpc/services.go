@@ -183,7 +183,7 @@ func (s *services) status(_ context.Context, q *servingproto.GetModelStatusReque
 func (s *services) reload(ctx context.Context, q *servingproto.ReloadConfigRequest) (*servingproto.ReloadConfigResponse, error) {
 	configs, err := message.ModelConfigs(q.GetConfig())
 	if err == nil {
-		err = s.models.LogsElsewhere(configs)
+		err = serving.CheckLogs(s.models, configs)
 	}
 	if err == nil {
 		err = s.models.ReplaceConfig(ctx, configs)

@@ -29,8 +29,8 @@ func hello(t testing.TB) string {
 	return string(message[:n])
 }
 
-// Stall opens connections to a server of TLS, each of which stops or goes astray at another point of the handshake,
-// and waits until the server has closed them all. It reports those that are still open after a minute.
+// Stall opens connections to a server of TLS. Each stops or goes astray at another point of the handshake.
+// Stall waits until the server has closed them all. It reports those that are still open after a minute.
 func Stall(t testing.TB, address string) {
 	t.Helper()
 	first := hello(t)
