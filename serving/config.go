@@ -12,6 +12,7 @@ import (
 	"millrace/graph"
 	"millrace/loaders"
 	"millrace/serving/batching"
+	"millrace/tfbridge"
 )
 
 // ModelConfig says which versions of a model to serve.
@@ -141,6 +142,14 @@ type Options struct {
 	OnBatch func(BatchInfo)
 	// OnRun is called after each run that is not a batch. Nil: nothing is.
 	OnRun func(RunInfo)
+	// OnExamples is called with the number of Examples of each request to classify or to regress, and
+	// of each warmup request. Nil: nothing is.
+	OnExamples func(model string, examples int)
+	// OnLog is called for each request that the sampling of a log chose: OK if it will be written,
+	// ResourceExhausted if it had no room. Nil: nothing is.
+	OnLog func(model string, code tfbridge.Code)
+	// OnWarmup is called when the warmup requests of a version have run. Nil: nothing is.
+	OnWarmup func(WarmupInfo)
 	// Logger is told of versions that come and go. Nil: slog.Default.
 	Logger *slog.Logger
 }
@@ -163,6 +172,16 @@ type RunInfo struct {
 	API       string // "Predict", "Classify" or "Regress", by the signature's method_name
 	Took      time.Duration
 	Err       error
+}
+
+// WarmupInfo describes how the warmup requests of a version were run.
+type WarmupInfo struct {
+	Model   string
+	Version int64
+	Path    string // folder of the version
+	Records int    // warmup requests run
+	Took    time.Duration
+	Err     error
 }
 
 // complete returns the options with defaults filled in.

@@ -109,7 +109,13 @@ func (v *Version) LogRequest(signature string, describe func() []byte) {
 		SamplingConfig: &servingproto.SamplingConfig{SamplingRate: rate},
 		TimestampSecs:  time.Now().Unix(),
 	}
-	log.Add(message, v.examplesOf(signature, message))
+	code := tfbridge.OK
+	if !log.Add(message, v.examplesOf(signature, message)) {
+		code = tfbridge.ResourceExhausted
+	}
+	if on := v.server.options.OnLog; on != nil {
+		on(v.Name, code)
+	}
 }
 
 // requestLog returns the log of the version's model, nil if there is none.

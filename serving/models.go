@@ -28,7 +28,7 @@ type Server struct {
 	models   map[string]*model
 	changed  chan struct{} // closed and replaced when a state changes
 	acquired int           // by requests
-	shadows  shadows
+	shadows  atomic.Int64  // copies that run or wait
 
 	modelMemory int64 // taken by models on demand, also while they load or unload
 	logs        map[LoggingConfig]*requestlog.Log
@@ -44,9 +44,10 @@ type model struct {
 	config     ModelConfig
 	versions   map[int64]*Version
 	answers    *answers.Cache // nil: not kept
-	removed    bool           // from the configuration
-	empty      bool           // the base path has no versions
-	unreadable bool           // the base path cannot be read
+	shadows    shadows
+	removed    bool // from the configuration
+	empty      bool // the base path has no versions
+	unreadable bool // the base path cannot be read
 }
 
 // has reports whether a version is as asked.
@@ -70,7 +71,5 @@ func (s *Server) announce() {
 	s.board.report(s.models, s.closed)
 }
 
-// shadows counts shadow copies.
-type shadows struct {
-	running, ran, failed, dropped atomic.Int64
-}
+// shadows counts the shadow copies of a model's requests.
+type shadows struct{ ran, failed, dropped atomic.Int64 }

@@ -30,8 +30,8 @@ const maxShadows = 16
 // shadowTime is how long a shadow copy may wait and run.
 const shadowTime = 30 * time.Second
 
-// shadowed reports whether requests of the version may have shadow copies.
-func (v *Version) shadowed() bool { return v.config.Shadow != nil && v.config.Shadow.Share > 0 }
+// shadowed reports whether requests of a version may have shadow copies.
+func shadowed(v *Version) bool { return v.config.Shadow != nil && v.config.Shadow.Share > 0 }
 
 // shadow has another version run a copy of a request, if the configuration says so. It does not
 // wait for it.
@@ -41,20 +41,20 @@ func (v *Version) shadow(signature string, inputs map[string]any) {
 		return
 	}
 	s := v.server
-	if s.shadows.running.Add(1) > maxShadows {
-		s.shadows.running.Add(-1)
-		s.shadows.dropped.Add(1)
+	target, counts := acquireShadow(s, v, c.Label)
+	if target == nil {
 		return
 	}
-	target := acquireShadow(s, v, c.Label)
-	if target == nil {
-		s.shadows.running.Add(-1)
+	if s.shadows.Add(1) > maxShadows {
+		s.shadows.Add(-1)
+		releaseShadow(target)
+		counts.dropped.Add(1)
 		return
 	}
 	lease := s.Memory.Lease()
 	copies, err := copyInputs(inputs, lease.Grow)
 	if err != nil {
-		s.shadows.dropped.Add(1)
+		counts.dropped.Add(1)
 	}
 	end := func() {
 		for _, t := range copies {
@@ -62,7 +62,7 @@ func (v *Version) shadow(signature string, inputs map[string]any) {
 		}
 		lease.Close()
 		releaseShadow(target)
-		s.shadows.running.Add(-1)
+		s.shadows.Add(-1)
 	}
 	if err != nil {
 		end()
@@ -81,27 +81,28 @@ func (v *Version) shadow(signature string, inputs map[string]any) {
 			t.Close()
 		}
 		if err != nil {
-			s.shadows.failed.Add(1)
+			counts.failed.Add(1)
 		} else {
-			s.shadows.ran.Add(1)
+			counts.ran.Add(1)
 		}
 	})
 }
 
-// acquireShadow returns the version of a label, nil if that is v itself or not available.
-func acquireShadow(s *Server, v *Version, label string) *Version {
+// acquireShadow returns the version of a label, nil if that is v itself or not available, and what
+// counts the copies.
+func acquireShadow(s *Server, v *Version, label string) (*Version, *shadows) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.models[v.Name]
 	if m == nil || s.closed {
-		return nil
+		return nil, nil
 	}
 	target := m.labelled(label)
 	if target == nil || target == v || target.state != Available {
-		return nil
+		return nil, nil
 	}
 	target.refs++
-	return target
+	return target, &m.shadows
 }
 
 // releaseShadow gives the version of a shadow copy back.
@@ -143,16 +144,18 @@ type Traffic struct {
 	CacheBytes              int64
 }
 
-// TrafficOf returns the counts of a server.
-func TrafficOf(s *Server) Traffic {
-	t := Traffic{ShadowRan: s.shadows.ran.Load(), ShadowFailed: s.shadows.failed.Load(), ShadowDropped: s.shadows.dropped.Load()}
+// TrafficOf returns the counts of the models of a server, by name. Those of a model begin at 0 again
+// after the model was away from the configuration.
+func TrafficOf(s *Server) map[string]Traffic {
+	all := map[string]Traffic{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range s.models {
+	for name, m := range s.models {
+		t := Traffic{ShadowRan: m.shadows.ran.Load(), ShadowFailed: m.shadows.failed.Load(), ShadowDropped: m.shadows.dropped.Load()}
 		if m.answers != nil {
-			hits, misses, bytes := m.answers.Counts()
-			t.CacheHits, t.CacheMisses, t.CacheBytes = t.CacheHits+hits, t.CacheMisses+misses, t.CacheBytes+bytes
+			t.CacheHits, t.CacheMisses, t.CacheBytes = m.answers.Counts()
 		}
+		all[name] = t
 	}
-	return t
+	return all
 }

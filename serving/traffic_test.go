@@ -118,10 +118,10 @@ func TestShadow(t *testing.T) {
 		}
 	}
 	askTensor(t, s, ModelSpec{Name: "m", Label: "canary"}, []float32{1})
-	for s.shadows.running.Load() > 0 {
+	for s.shadows.Load() > 0 {
 		runtime.Gosched()
 	}
-	if got := TrafficOf(s); got.ShadowRan != 3 || got.ShadowFailed != 0 || got.ShadowDropped != 0 {
+	if got := TrafficOf(s)["m"]; got.ShadowRan != 3 || got.ShadowFailed != 0 || got.ShadowDropped != 0 {
 		t.Errorf("%+v, want 3 copies that ran", got)
 	}
 }
@@ -135,10 +135,10 @@ func TestShadowDropped(t *testing.T) {
 	}
 	askTensor(t, s, ModelSpec{Name: "m", Label: "stable"}, make([]float32, 100_000))
 	lease.Close()
-	s.shadows.running.Add(maxShadows)
+	s.shadows.Add(maxShadows)
 	askTensor(t, s, ModelSpec{Name: "m", Label: "stable"}, []float32{1})
-	s.shadows.running.Add(-maxShadows)
-	if got := TrafficOf(s); got.ShadowRan != 0 || got.ShadowDropped != 2 {
+	s.shadows.Add(-maxShadows)
+	if got := TrafficOf(s)["m"]; got.ShadowRan != 0 || got.ShadowDropped != 2 {
 		t.Errorf("%+v, want 2 copies that were dropped", got)
 	}
 }
@@ -156,7 +156,7 @@ func TestCache(t *testing.T) {
 		if y := fmt.Sprint(askTensor(t, s, ModelSpec{Name: "m", Version: tt.version}, tt.x)); y != tt.want {
 			t.Errorf("version %d, %v: got %s, want %s", tt.version, tt.x, y, tt.want)
 		}
-		if hits := TrafficOf(s).CacheHits; hits != tt.hits {
+		if hits := TrafficOf(s)["m"].CacheHits; hits != tt.hits {
 			t.Errorf("version %d, %v: %d hits, want %d", tt.version, tt.x, hits, tt.hits)
 		}
 	}

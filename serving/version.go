@@ -55,6 +55,13 @@ func (v *Version) Signatures() map[string]tfbridge.Signature { return v.signatur
 // method_name.
 func (v *Version) ChecksMethodNames() bool { return v.server.options.CheckMethodNames }
 
+// CountExamples reports the number of Examples of a request to the server's OnExamples.
+func (v *Version) CountExamples(n int) {
+	if on := v.server.options.OnExamples; on != nil {
+		on(v.Name, n)
+	}
+}
+
 // MetaGraph returns a description of the model: a serialized MetaGraphDef message.
 func (v *Version) MetaGraph() []byte { return v.meta }
 
@@ -141,7 +148,7 @@ func (v *Version) Admit(signature string) error {
 // RowsBatcher returns the batcher of a signature if requests may go to it as rows: nil if the
 // signature has no batcher or a loader, or requests of the model are logged, copied or kept.
 func (v *Version) RowsBatcher(signature string) *batching.Batcher {
-	if v.Loader(signature) != nil || v.answers != nil || v.shadowed() {
+	if v.Loader(signature) != nil || v.answers != nil || shadowed(v) {
 		return nil
 	}
 	if log, _ := v.requestLog(); log != nil {

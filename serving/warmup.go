@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -35,15 +36,26 @@ func (v *Version) warmUp(ctx context.Context) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	began := time.Now()
+	n, err := v.replayFile(ctx, path)
+	if on := v.server.options.OnWarmup; on != nil {
+		on(WarmupInfo{Model: v.Name, Version: v.Number, Path: v.path, Records: n, Took: time.Since(began), Err: err})
+	}
+	return err
+}
+
+// replayFile carries out the warmup requests in a file, and returns how many there were before the
+// first that failed.
+func (v *Version) replayFile(ctx context.Context, path string) (int, error) {
 	records, err := tfrecord.OpenFile(path, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer records.Close()
 	for i := 0; ; i++ {
 		record, err := records.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return i, nil
 		}
 		if err == nil && i >= maxWarmupRecords {
 			err = millrace.Errorf(millrace.ErrModel, "there are more than %d warmup requests", maxWarmupRecords)
@@ -54,7 +66,7 @@ func (v *Version) warmUp(ctx context.Context) error {
 		if err != nil {
 			e := millrace.Errorf(millrace.ErrModel, "warmup request: %w", err)
 			e.File, e.Record = path, int64(i)
-			return e
+			return i, e
 		}
 	}
 }

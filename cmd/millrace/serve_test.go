@@ -116,6 +116,7 @@ func TestServe(t *testing.T) {
 		`:tensorflow:serving:runtime_latency_count{API="Predict",model_name="m",runtime="TF1"} 1`,
 		`:tensorflow:serving:batching_session:processed_batch_size_sum 2`,
 		`:tensorflow:serving:batching_session:queuing_latency_count{thread_pool_name="model_server_batch_threads"} 1`,
+		`millrace_serving_shadow_requests_total{model="m",result="dropped"} 0`, `millrace_serving_cache_hits_total{model="m"} 0`, `millrace_serving_cache_bytes{model="m"} 0`,
 		`millrace_serving_batch_fill_ratio_sum{model="m",signature="serving_default",version="1"} 0.5`,
 		`millrace_serving_batch_queue_requests{model="m",signature="serving_default",version="1"} 0`,
 		`millrace_serving_batch_queue_oldest_seconds{model="m",signature="serving_default",version="1"} 0`,

@@ -34,14 +34,14 @@ var layers = [][]string{
 	{"estimator"},
 	{"serving"},
 	{"internal/tool/report"},
-	{"cmd", "examples", "docs", "bench", "gen", "mutate"},
+	{"cmd", "examples", "docs", "bench", "deploy", "gen", "mutate"},
 }
 
 // forTests are packages that only tests import.
 const forTests = module + "/internal/test/"
 
 // programs are the folders that are modules of their own. No other imports them.
-var programs = []string{"bench", "gen", "mutate"}
+var programs = []string{"bench", "deploy", "gen", "mutate"}
 
 // layer returns the index of a folder's layer, -1 if it has none.
 func layer(dir string) int {

@@ -21,6 +21,11 @@ type tensorflowServing struct {
 	padding   *prometheus.HistogramVec
 	input     prometheus.Histogram
 	processed prometheus.Histogram
+	examples  *prometheus.HistogramVec
+	example   *prometheus.CounterVec
+	logged    *prometheus.CounterVec
+	warmup    *prometheus.HistogramVec
+	replayed  *prometheus.CounterVec
 }
 
 // threadPool is the name of the pool that runs batches, as TensorFlow Serving's server names it.
@@ -47,7 +52,15 @@ func newTensorFlowServing(r *registering) *tensorflowServing {
 		input:     prometheus.NewHistogram(histogram("batching_session:input_batch_size", "Rows of a request in a batch, on average.", rows)),
 		processed: prometheus.NewHistogram(histogram("batching_session:processed_batch_size", "Rows of a batch, with those that were added.", rows)),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.latency, m.runtime, m.queuing, m.wrapped, m.padding, m.input, m.processed} {
+	counter := func(s, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name(s), Help: help}, labels)
+	}
+	m.examples = prometheus.NewHistogramVec(histogram("request_example_counts", "Examples of a request.", prometheus.ExponentialBuckets(1, 2, 15)), []string{"model"})
+	m.example = counter("request_example_count_total", "The total number of Examples.", "model")
+	m.logged = counter("request_log_count", "Requests that the sampling of the request log chose.", "model_name", "status_code")
+	m.warmup = prometheus.NewHistogramVec(histogram("model_warmup_latency", "Microseconds of the warmup requests of a version.", latencies), []string{"model_path", "status"})
+	m.replayed = counter("model_warmup_records_read", "Warmup requests that were run.", "model_path", "status")
+	for _, c := range []prometheus.Collector{m.examples, m.example, m.logged, m.warmup, m.replayed, m.requests, m.latency, m.runtime, m.queuing, m.wrapped, m.padding, m.input, m.processed} {
 		r.add(c)
 	}
 	return m
@@ -81,4 +94,22 @@ func (m *tensorflowServing) batch(i serving.BatchInfo) {
 	m.padding.WithLabelValues(strconv.Itoa(size)).Observe(float64(i.Padding))
 	m.processed.Observe(float64(size))
 	m.input.Observe(float64(i.Rows) / float64(max(i.Requests, 1)))
+}
+
+// Examples counts the Examples of a request to classify or to regress.
+func (m *Metrics) Examples(model string, n int) {
+	m.theirs.examples.WithLabelValues(model).Observe(float64(n))
+	m.theirs.example.WithLabelValues(model).Add(float64(n))
+}
+
+// Logged counts a request that the sampling of a request log chose.
+func (m *Metrics) Logged(model string, code tfbridge.Code) {
+	m.theirs.logged.WithLabelValues(model, statusName(code)).Inc()
+}
+
+// Warmup counts the warmup requests of a version.
+func (m *Metrics) Warmup(i serving.WarmupInfo) {
+	status := statusName(serving.CodeOf(i.Err))
+	m.theirs.warmup.WithLabelValues(i.Path, status).Observe(float64(i.Took.Microseconds()))
+	m.theirs.replayed.WithLabelValues(i.Path, status).Add(float64(i.Records))
 }

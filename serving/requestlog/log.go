@@ -103,9 +103,9 @@ func Open(o *Options) (*Log, error) {
 func (l *Log) Sample() bool { return rand.Float64() < l.options.SamplingRate }
 
 // Add logs a message, and Examples that are written by themselves too. It does not
-// wait; what does not fit into the queue is dropped. The message must not change
-// afterwards.
-func (l *Log) Add(message proto.Message, examples [][]byte) {
+// wait; what does not fit into the queue is dropped, and then it returns false. The message
+// must not change afterwards.
+func (l *Log) Add(message proto.Message, examples [][]byte) bool {
 	e := entry{message: message, examples: examples, size: int64(proto.Size(message))}
 	for _, x := range examples {
 		e.size += int64(len(x))
@@ -114,12 +114,14 @@ func (l *Log) Add(message proto.Message, examples [][]byte) {
 	defer l.mu.RUnlock()
 	if l.closed || l.waiting.Add(e.size) > l.options.QueueBytes {
 		l.drop(e)
-		return
+		return false
 	}
 	select {
 	case l.queue <- e:
+		return true
 	default:
 		l.drop(e)
+		return false
 	}
 }
 

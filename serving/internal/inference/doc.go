@@ -19,6 +19,8 @@ type Model interface {
 	// ChecksMethodNames reports whether to classify or to regress needs a signature with that
 	// method_name.
 	ChecksMethodNames() bool
+	// CountExamples is called with the number of Examples of each request.
+	CountExamples(n int)
 	Predict(ctx context.Context, signature string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error)
 }
 

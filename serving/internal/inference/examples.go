@@ -58,6 +58,7 @@ func run(ctx context.Context, m Model, key string, input examples, outputs []str
 	if err != nil {
 		return nil, 0, err
 	}
+	m.CountExamples(len(records))
 	results, err = m.Predict(ctx, key, map[string]any{examplesInput: records}, outputs...)
 	return results, int64(len(records)), err
 }

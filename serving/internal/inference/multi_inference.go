@@ -23,7 +23,10 @@ func MultiInference(ctx context.Context, m Model, r *servingproto.MultiInference
 		return nil, err
 	}
 	answer := &servingproto.MultiInferenceResponse{}
-	for _, task := range r.GetTasks() {
+	for i, task := range r.GetTasks() {
+		if i == 1 {
+			m = counted{m}
+		}
 		key := cmp.Or(task.GetModelSpec().GetSignatureName(), graph.DefaultSignature)
 		result := &servingproto.InferenceResult{ModelSpec: &servingproto.ModelSpec{SignatureName: key}}
 		switch task.GetMethodName() {
@@ -44,6 +47,12 @@ func MultiInference(ctx context.Context, m Model, r *servingproto.MultiInference
 	}
 	return answer, nil
 }
+
+// counted is a model that has counted the Examples of a request: all tasks have the same.
+type counted struct{ Model }
+
+// CountExamples does nothing.
+func (counted) CountExamples(int) {}
 
 // checkTasks returns an error unless the tasks are of one model, of different
 // signatures, and of methods that there are.

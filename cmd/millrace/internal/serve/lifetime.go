@@ -9,16 +9,21 @@ import (
 	"millrace/serving/configfile"
 )
 
-// rereadWhenAsked reads the config file of models again for each SIGHUP, and as often as a flag
-// says, until ctx is done.
-func (s *modelServer) rereadWhenAsked(ctx context.Context) {
-	hangups := make(chan struct{}, 1)
+// noteHangups has SIGHUP ask for another look at the config file of models. It is called before the
+// first look, so that a reload right after the start does not end the program.
+func (s *modelServer) noteHangups() {
+	s.hangups = make(chan struct{}, 1)
 	s.program.OnHangup(func() {
 		select {
-		case hangups <- struct{}{}:
+		case s.hangups <- struct{}{}:
 		default: // one that is still to be read counts for both
 		}
 	})
+}
+
+// rereadWhenAsked reads the config file of models again for each SIGHUP, and as often as a flag
+// says, until ctx is done.
+func (s *modelServer) rereadWhenAsked(ctx context.Context) {
 	var ticks <-chan time.Time
 	if s.flags.configPoll > 0 {
 		ticker := time.NewTicker(time.Duration(s.flags.configPoll) * time.Second)
@@ -30,7 +35,7 @@ func (s *modelServer) rereadWhenAsked(ctx context.Context) {
 			select {
 			case <-ticks:
 				s.reread(ctx)
-			case <-hangups:
+			case <-s.hangups:
 				s.log.Info("reading the model config file again", slog.String("cause", "SIGHUP"))
 				s.reread(ctx)
 			case <-ctx.Done():

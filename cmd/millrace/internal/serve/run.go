@@ -24,6 +24,9 @@ func (p *program) serve(ctx context.Context, flags *serveFlags, ignored []flagRo
 	for _, flag := range ignored {
 		s.log.Info("flag without meaning", slog.String("flag", flag.name), slog.String("reason", flag.nothing))
 	}
+	if flags.configFile != "" {
+		s.noteHangups()
+	}
 	configs, err := flags.configs()
 	if err != nil {
 		return err
@@ -71,8 +74,9 @@ func (p *program) serve(ctx context.Context, flags *serveFlags, ignored []flagRo
 		Namespace: "millrace", Subsystem: "serving", Name: "stuck_runs", Help: "Runs that TensorFlow has not ended although their requests were answered.",
 	}, s.stuckRuns))
 	s.registry.MustRegister(s.requestMemory()...)
-	s.registry.MustRegister(metrics.NewLoadCollector(s.load))
+	s.registry.MustRegister(metrics.NewLoadCollector(s.load), metrics.NewTrafficCollector(s.traffic))
 	options.Logger, options.OnBatch, options.OnRun = s.log, s.metrics.Batch, s.metrics.Run
+	options.OnExamples, options.OnLog, options.OnWarmup = s.metrics.Examples, s.metrics.Logged, s.metrics.Warmup
 	if s.models, err = serving.New(ctx, configs, options); err != nil {
 		return err
 	}
@@ -174,6 +178,14 @@ func (s *modelServer) load() (serving.Load, bool) {
 		return serving.Load{}, false
 	}
 	return s.models.Load(), true
+}
+
+// traffic returns what shadow copies and caches did, nil before the server exists.
+func (s *modelServer) traffic() map[string]serving.Traffic {
+	if s.models == nil {
+		return nil
+	}
+	return serving.TrafficOf(s.models)
 }
 
 // serves reports whether there is a model of this name.

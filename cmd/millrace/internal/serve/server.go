@@ -32,5 +32,6 @@ type modelServer struct {
 	tracer     trace.TracerProvider // nil: no traces
 	web        *restapi.Server      // nil: no HTTP
 	rpc        *rpc.Server          // nil: no gRPC
+	hangups    chan struct{}        // gets one for each SIGHUP
 	ended      chan error           // gets the errors with which web and rpc end
 }
