@@ -135,7 +135,7 @@ func TestTrainThatHasEnded(t *testing.T) {
 	const unsaved, anew = "the position in this source cannot be saved: a training that is interrupted reads it from its start again",
 		"the position in this source was not saved: the training reads it from its start again"
 	want := []string{
-		"the training goes on although data was a and now is b", "other data than before: it is read from its start", unsaved, anew, anew, unsaved,
+		"the training continues although data was a and now is b", "other data than before: it is read from its start", unsaved, anew, anew, unsaved,
 	}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("notes (-want +got)\n%s", diff)

@@ -105,7 +105,7 @@ func TestTrainThatCannotGoOn(t *testing.T) {
 			t.Errorf("got %+v, %v\nwant %s", r, err, want)
 		}
 	}
-	refused("is missing", &estimator.TrainOptions{Objective: regression(), Steps: 2})
+	refused("variables was b* and now is all that are trainable", &estimator.TrainOptions{Objective: regression(), Steps: 2})
 	info := filepath.Join(dir, "ckpt-1.json")
 	text, err := os.ReadFile(info)
 	if err != nil {

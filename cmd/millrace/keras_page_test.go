@@ -84,10 +84,14 @@ func TestKerasPage(t *testing.T) {
 		}
 	}
 	checkQuoted(t, said)
-	for _, name := range []string{"trained/saved_model.pb", "predictions.ndjson", "runs/first/report.html", "runs/own/finished.json"} {
+	for _, name := range []string{"trained/saved_model.pb", "predictions.ndjson", "runs/first/report.html", "runs/own/finished.json", "runs/transfer/finished.json"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("the session left no %s: %v", name, err)
 		}
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "runs/transfer/log.ndjson"))
+	if err != nil || !bytes.Contains(log, []byte(`"note":"the training continues although variables was head/* and now is all that are trainable","step":20`)) {
+		t.Errorf("the log of the two phases, %v:\n%s", err, log)
 	}
 	if accuracy := pageAccuracy(t, said); accuracy < 0.9 {
 		t.Errorf("accuracy %v after the session, want at least 0.9", accuracy)

@@ -25,6 +25,8 @@ type Info struct {
 	// data, and what else decides what a step computes. A training with another
 	// job is refused.
 	Job map[string]string `json:"job,omitempty"`
+	// Parts is what values of Job were made of, for messages that say how two jobs differ.
+	Parts map[string]map[string]string `json:"parts,omitempty"`
 	// Settings decide the last bits of what a step computes: the versions and
 	// modes of TensorFlow. Other ones give a warning.
 	Settings map[string]string `json:"settings,omitempty"`

@@ -46,9 +46,16 @@ func (c *Checkpoint) Tensor(name string) (dtype.TensorSpec, bool) {
 // Change is an entry of Info.Job or Info.Settings that is another one now.
 type Change = changes.Change
 
-// ChangedJob returns how the job of a checkpoint differs from another.
-func (c *Checkpoint) ChangedJob(job map[string]string) []Change {
-	return changes.Between(c.Info.Job, job)
+// ChangedJob returns how the job of a checkpoint differs from another, and in which of its
+// parts.
+func (c *Checkpoint) ChangedJob(job map[string]string, parts map[string]map[string]string) []Change {
+	list := changes.Between(c.Info.Job, job)
+	for i, change := range list {
+		if was, is := c.Info.Parts[change.Key], parts[change.Key]; was != nil && is != nil {
+			list[i].Parts = changes.Between(was, is)
+		}
+	}
+	return list
 }
 
 // ChangedSettings returns how the settings of a checkpoint differ from others.

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"millrace"
@@ -113,19 +114,40 @@ func (v *Values) Assign(values []*tfbridge.Tensor) error {
 }
 
 // Restore sets the variables from the tensors of a checkpoint that specs names, in the order
-// of Specs. It holds the lock while it sets them.
+// of Specs. Where a name is empty, the variable keeps its value. Restore holds the lock while
+// it sets them.
 func (v *Values) Restore(c *Checkpoint, specs []dtype.TensorSpec, lock sync.Locker) error {
-	if err := c.Match(specs); err != nil {
+	var named []dtype.TensorSpec
+	for _, spec := range specs {
+		if spec.Name != "" {
+			named = append(named, spec)
+		}
+	}
+	if err := c.Match(named); err != nil {
 		return err
 	}
-	read, err := ReadTensors(c.Prefix, specs)
+	read, err := ReadTensors(c.Prefix, named)
 	if err != nil {
 		return c.Errorf("read the variables: %w", err)
 	}
-	defer CloseTensors(read)
+	defer CloseTensors(slices.Clone(read))
 	lock.Lock()
 	defer lock.Unlock()
-	if err := v.Assign(read); err != nil {
+	values := read
+	if len(named) < len(specs) {
+		kept, err := v.Read()
+		if err != nil {
+			return c.Errorf("set the variables: %w", err)
+		}
+		defer CloseTensors(kept)
+		values = slices.Clone(kept)
+		for i, spec := range specs {
+			if spec.Name != "" {
+				values[i], read = read[0], read[1:]
+			}
+		}
+	}
+	if err := v.Assign(values); err != nil {
 		return c.Errorf("set the variables: %w", err)
 	}
 	return nil

@@ -149,6 +149,11 @@ func (l *log) progress(p *estimator.Progress, loss string) error {
 	return l.write(line)
 }
 
+// note writes a line of text.
+func (l *log) note(step int64, text string) error {
+	return l.write(map[string]any{"step": step, "note": text})
+}
+
 // evaluated writes the line of an evaluation.
 func (l *log) evaluated(e *estimator.Evaluated) error {
 	line := map[string]any{

@@ -1,10 +1,12 @@
 package run
 
 import (
+	"encoding/json"
 	"maps"
 	"path/filepath"
 	"strconv"
 
+	"millrace"
 	"millrace/diag"
 	"millrace/estimator/spec"
 	"millrace/loaders"
@@ -67,22 +69,38 @@ func Open(path, dir string, o *Options) (*Run, diag.List, error) {
 	return r, problems, nil
 }
 
-// job returns what a training of this run is of; see estimator.TrainOptions.Job.
-func (r *Run) job() (map[string]string, error) {
-	digest, err := r.TrainPlan.Digest()
+// job returns what a training of this run is of, and what that is made of; see
+// estimator.TrainOptions.Job and Parts.
+func (r *Run) job() (job map[string]string, parts map[string]map[string]string, err error) {
+	id, err := r.TrainPlan.Identity()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return map[string]string{
-		loaderKey: digest, manifestKey: r.TrainPlan.Manifest.SHA256, seedKey: strconv.FormatInt(r.TrainPlan.Seed, 10),
-	}, nil
+	job = map[string]string{
+		loaderKey: id.Batches, manifestKey: r.TrainPlan.Manifest.SHA256, seedKey: strconv.FormatInt(r.TrainPlan.Seed, 10),
+	}
+	parts = map[string]map[string]string{loaderKey: id.Keys}
+	optimizer, rate, err := r.Config.Model.Train.OptimizerSettings()
+	if err != nil {
+		return nil, nil, err
+	}
+	if optimizer != nil {
+		text, err := json.Marshal(optimizer)
+		if err != nil {
+			return nil, nil, millrace.Errorf(millrace.ErrInternal, "run: %w", err)
+		}
+		job[optimizerKey], job[rateKey], parts[optimizerKey] = string(text), rate, optimizer
+	}
+	return job, parts, nil
 }
 
 // Keys of a job that --allow-changed takes, beside the model's.
 const (
-	loaderKey   = "loader"   // the config of the training data with the sizes of its files
-	manifestKey = "manifest" // of the training data
-	seedKey     = "seed"
+	loaderKey    = "loader"   // the config of the training data with the sizes of its files
+	manifestKey  = "manifest" // of the training data
+	seedKey      = "seed"
+	optimizerKey = "optimizer" // its type and settings
+	rateKey      = "learning_rate"
 )
 
 // record returns what run.json says.

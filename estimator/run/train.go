@@ -15,7 +15,7 @@ import (
 type TrainOptions struct {
 	Steps        int64                // instead of the config's train.steps; 0: the config's
 	Init         string               // weights to begin with where the folder has no checkpoint, instead of the config's init; see estimator.Model.Initialize
-	AllowChanged []string             // keys of what may differ from the checkpoint: model, signature, loss, loader, manifest, seed
+	AllowChanged []string             // keys of what may differ from the checkpoint: model, signature, loss, variables, optimizer, loader, manifest, seed
 	Histograms   int64                // steps from one histogram of the variables, and of the gradients that the run computes, to the next; 0: none
 	Profile      *estimator.StepRange // steps to trace; nil: none
 	Hooks        estimator.Hooks
@@ -92,6 +92,9 @@ type watch struct {
 	log    *log
 	events *eventFiles
 	loss   string
+	step   int64    // the last one
+	notes  []string // from before the log was open
+	failed error    // to write a note
 
 	histogramsEvery int64 // steps; 0: none
 	profile         profile
@@ -103,12 +106,13 @@ func (w *watch) options(o *TrainOptions) (*estimator.TrainOptions, error) {
 	if o.Steps > 0 {
 		options.Steps = o.Steps
 	}
-	job, err := w.run.job()
+	job, parts, err := w.run.job()
 	if err != nil {
 		return nil, err
 	}
 	w.loss = options.Loss
-	options.Job, options.Settings, options.AllowChanged = job, w.run.settings(), o.AllowChanged
+	options.Job, options.Parts, options.Settings = job, parts, w.run.settings()
+	options.AllowChanged, options.FreeKeys = o.AllowChanged, []string{rateKey}
 	if o.Init != "" {
 		options.Init = o.Init
 	}
@@ -117,13 +121,14 @@ func (w *watch) options(o *TrainOptions) (*estimator.TrainOptions, error) {
 	options.Gradients, options.Profile = o.Histograms > 0, o.Profile
 	options.Hooks.AfterStep = w.afterStep
 	options.Hooks.Restored, options.Hooks.Logged, options.Hooks.Evaluated = w.restored, w.logged, w.evaluated
+	options.Hooks.Note = w.note
 	return options, nil
 }
 
 // restored writes run.json and opens the log. The folder is locked by now, and
 // what was there was found to be of this run.
 func (w *watch) restored(step int64) error {
-	job, err := w.run.job()
+	job, _, err := w.run.job()
 	if err != nil {
 		return err
 	}
@@ -139,6 +144,12 @@ func (w *watch) restored(step int64) error {
 	}
 	if w.log, err = openLog(w.run.folder, step); err != nil {
 		return err
+	}
+	w.step = step
+	for _, text := range w.notes {
+		if err := w.log.note(step, text); err != nil {
+			return err
+		}
 	}
 	w.events = &eventFiles{folder: w.run.folder, step: step}
 	if step == 0 {
@@ -164,8 +175,25 @@ func (w *watch) writeGraph() error {
 	return w.events.graph(def)
 }
 
+// note writes a note to the log, and passes it on. Notes that come before the log is open
+// are written when it is.
+func (w *watch) note(text string) {
+	if w.log == nil {
+		w.notes = append(w.notes, text)
+	} else if err := w.log.note(w.step, text); err != nil {
+		w.failed = err
+	}
+	if w.hooks.Note != nil {
+		w.hooks.Note(text)
+	}
+}
+
 // afterStep writes what was asked for of a step.
 func (w *watch) afterStep(s *estimator.Step) error {
+	w.step = s.Step
+	if w.failed != nil {
+		return w.failed
+	}
 	if err := w.histograms(s); err != nil {
 		return err
 	}

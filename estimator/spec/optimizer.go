@@ -1,9 +1,12 @@
 package spec
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 
+	"millrace"
 	"millrace/estimator/optimizer"
 	"millrace/internal/base/jsonpos"
 )
@@ -98,6 +101,32 @@ func (o *OptimizerConfig) fill() {
 			set(&o.LearningRate.A, float64(rate))
 		}
 	}
+}
+
+// OptimizerSettings returns what decides how variables change, beside the loss: the settings
+// of the optimizer and of its surroundings as JSON by key, nil if the signature has its own;
+// and apart from them the learning rate, or its schedule. The defaults are filled in.
+func (c *SignatureConfig) OptimizerSettings() (settings map[string]string, rate string, err error) {
+	if c.Optimizer == nil {
+		return nil, "", nil
+	}
+	text, err := json.Marshal(c.Optimizer)
+	values := map[string]json.RawMessage{}
+	if err == nil {
+		err = json.Unmarshal(text, &values)
+	}
+	if err != nil {
+		return nil, "", millrace.Errorf(millrace.ErrInternal, "optimizer: %w", err)
+	}
+	settings = map[string]string{"clip_norm": strconv.FormatFloat(c.ClipNorm, 'g', -1, 64), "l2": strconv.FormatFloat(c.L2, 'g', -1, 64)}
+	for key, value := range values {
+		if key == "learning_rate" {
+			rate = string(value)
+		} else {
+			settings[key] = string(value)
+		}
+	}
+	return settings, rate, nil
 }
 
 // optimizer returns the optimizer of a config whose defaults are filled in. A nil

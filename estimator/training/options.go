@@ -45,7 +45,14 @@ type Options struct {
 	// added. A checkpoint of another job is refused, unless AllowChanged names
 	// what differs. Settings that differ only give a note.
 	Job, Settings map[string]string
-	AllowChanged  []string // keys of Job
+	AllowChanged  []string // keys of Job, or model, signature, loss, optimizer, variables; another name is an error
+
+	// Parts is what values of Job were made of, by the keys of Job: the settings behind a
+	// digest. A message about another job names those that differ.
+	Parts map[string]map[string]string
+
+	// FreeKeys are the keys of Job that may differ without being allowed. A note says so.
+	FreeKeys []string
 
 	// DataKeys are the keys of Job that the position in the data depends on.
 	// Where one of them has changed and may, the data is read from its start.

@@ -3,10 +3,15 @@ package training
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
+	"millrace"
+	"millrace/diag"
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
+	"millrace/internal/base/figures"
 )
 
 // restore sets the variables, the step and the position from the newest checkpoint. Without
@@ -22,14 +27,14 @@ func (t *training) restore() error {
 	if c == nil {
 		return t.initialize()
 	}
-	changed := c.ChangedJob(t.job())
-	if err := c.RefuseChanges(changed, t.o.AllowChanged); err != nil {
+	changed := c.ChangedJob(t.job(), t.o.Parts)
+	if err := c.RefuseChanges(changed, slices.Concat(t.o.AllowChanged, t.o.FreeKeys)); err != nil {
 		return err
 	}
 	for _, change := range c.ChangedSettings(t.o.Settings) {
 		t.note("the last bits of the result may differ: " + change.Text())
 	}
-	if err := t.subject.Values.Restore(c, t.subject.Values.Specs(), t.subject.Lock); err != nil {
+	if err := t.restoreValues(c, changed); err != nil {
 		return err
 	}
 	t.step = c.Info.Step
@@ -38,7 +43,7 @@ func (t *training) restore() error {
 	}
 	t.state.Metrics = nil
 	for _, change := range changed {
-		t.note(fmt.Sprintf("the training goes on although %s", change.Text()))
+		t.note(fmt.Sprintf("the training continues although %s", change.Text()))
 		if slices.Contains(t.o.DataKeys, change.Key) {
 			t.state.DataEnded = false
 			t.note("other data than before: it is read from its start")
@@ -46,6 +51,59 @@ func (t *training) restore() error {
 		}
 	}
 	return t.restorePosition(c)
+}
+
+// checkAllowed refuses names in Options.AllowChanged that are not keys of the job.
+func (t *training) checkAllowed() error {
+	keys := slices.Sorted(maps.Keys(t.job()))
+	for _, name := range t.o.AllowChanged {
+		if slices.Contains(keys, name) {
+			continue
+		}
+		hint := diag.DidYouMean(name, keys)
+		if hint == "" {
+			hint = "what may be allowed is " + strings.Join(keys, ", ")
+		}
+		return millrace.Errorf(millrace.ErrConfig, "allow-changed: %s is not part of what a checkpoint is compared by; %s", millrace.QuoteData([]byte(name)), hint)
+	}
+	return nil
+}
+
+// What becomes of an optimizer's slots where the training may change? Those that the
+// checkpoint has continue. A slot that it lacks, of a variable that was not trained before
+// or of another optimizer, begins as in a new training, except the moving average of a
+// variable, which begins with the variable. A learning rate that a plateau has lowered
+// gives way to one that the options change.
+
+// restoreValues sets the variables and the slots.
+func (t *training) restoreValues(c *checkpoint.Checkpoint, changed []checkpoint.Change) error {
+	specs := t.subject.Values.Specs()
+	if len(changed) == 0 {
+		return t.subject.Values.Restore(c, specs, t.subject.Lock)
+	}
+	averaged := map[string]string{}
+	for variable, slot := range t.averages {
+		averaged[slot] = variable
+	}
+	newRate := slices.ContainsFunc(changed, func(change checkpoint.Change) bool { return change.Key == LearningRateOutput })
+	var begun []string
+	for i, spec := range specs {
+		if !slices.ContainsFunc(t.subject.Slots, func(v checkpoint.Variable) bool { return v.Name == spec.Name }) {
+			continue
+		}
+		_, found := c.Tensor(spec.Name)
+		switch {
+		case found && !(newRate && strings.HasSuffix(spec.Name, "/"+LearningRateOutput)):
+			continue
+		case !found:
+			begun = append(begun, spec.Name)
+		}
+		specs[i].Name = averaged[spec.Name]
+	}
+	if len(begun) > 0 {
+		t.note(fmt.Sprintf("%s of the optimizer begin as in a new training: %s", figures.Of(int64(len(begun)), "slot"), listed(begun)))
+	}
+	return t.subject.Values.Restore(c, specs, t.subject.Lock)
 }
 
 // restorePosition reads the position in the data.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"millrace"
@@ -43,7 +44,7 @@ func (t *training) save(ctx context.Context, batch *steps.Batch, best bool) erro
 func (t *training) snapshot(ctx context.Context, batch *steps.Batch) (shot *snapshot, err error) {
 	t.state.Saves++
 	shot = &snapshot{specs: t.fixed, objects: t.objects, saves: t.state.Saves}
-	shot.info = checkpoint.Info{Step: t.step, Job: t.job(), Settings: t.o.Settings, Averages: t.averages}
+	shot.info = checkpoint.Info{Step: t.step, Job: t.job(), Parts: t.o.Parts, Settings: t.o.Settings, Averages: t.averages}
 	if shot.info.State, err = json.Marshal(&t.state); err != nil {
 		return nil, millrace.Errorf(millrace.ErrInternal, "checkpoint: %w", err)
 	}
@@ -80,7 +81,10 @@ func (t *training) job() map[string]string {
 		for _, m := range o.More {
 			job["loss"] += fmt.Sprintf(", %v of %s and %s", &m.Loss, m.Predictions, m.Labels)
 		}
-		job["optimizer"] = o.Optimizer.Name()
+		job["optimizer"], job["variables"] = o.Optimizer.Name(), "all that are trainable"
+		if o.Variables != nil {
+			job["variables"] = strings.Join(o.Variables, " ")
+		}
 	}
 	maps.Copy(job, t.o.Job)
 	return job

@@ -93,6 +93,9 @@ func (t *training) prepare(evaluates bool, join func(o *Options) (*Subject, erro
 	if t.subject, err = join(t.o); err != nil {
 		return err
 	}
+	if err := t.checkAllowed(); err != nil {
+		return err
+	}
 	return t.prepareValues()
 }
 

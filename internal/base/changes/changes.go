@@ -7,13 +7,24 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Change is an entry that is another one now.
-type Change struct{ Key, Was, Is string }
+type Change struct {
+	Key, Was, Is string
+	Parts        []Change // what differs of the things that the entry is the digest of; nil if it is not known
+}
 
 // Text returns the change as a clause.
 func (c Change) Text() string {
+	if len(c.Parts) > 0 {
+		var parts []string
+		for _, part := range c.Parts {
+			parts = append(parts, part.Text())
+		}
+		return fmt.Sprintf("%s differs (%s)", c.Key, strings.Join(parts, ", "))
+	}
 	return fmt.Sprintf("%s was %s and now is %s", c.Key, shown(c.Was), shown(c.Is))
 }
 
@@ -27,7 +38,7 @@ func Between(was, is map[string]string) []Change {
 	var list []Change
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if was[key] != is[key] {
-			list = append(list, Change{key, was[key], is[key]})
+			list = append(list, Change{Key: key, Was: was[key], Is: is[key]})
 		}
 	}
 	return list

@@ -112,12 +112,16 @@ func (r *Run) addLine(text []byte) error {
 	var line struct {
 		Step       *int64                 `json:"step"`
 		Evaluation map[string]loggedValue `json:"evaluation"`
+		Note       *string                `json:"note"`
 	}
 	if err := json.Unmarshal(text, &line); err != nil {
 		return err
 	}
 	if line.Step == nil {
 		return errors.New("it has no step")
+	}
+	if line.Note != nil {
+		return nil
 	}
 	if line.Evaluation != nil {
 		r.addEvaluation(*line.Step, line.Evaluation)

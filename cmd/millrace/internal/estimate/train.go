@@ -47,8 +47,11 @@ process at once. After a kill or a power cut what is newer than the last
 checkpoint is lost and nothing else. On a CPU the result is the same, bit by
 bit, as that of a run that was never interrupted.
 
-A folder whose checkpoints are of another model, loader or seed is refused;
---allow-changed names what may differ. One process at a time trains in a folder.
+A folder whose checkpoints are of another model, loader or seed, or were trained
+with another loss, optimizer or other variables, is refused with what differs.
+--allow-changed names what may: with "variables,optimizer" a training of the
+head continues with all layers. The learning rate may always differ. Notes in
+log.ndjson say what changed. One process at a time trains in a folder.
 
 A loss that is not finite ends the run with exit code 4. The checkpoints before
 it stay.
@@ -76,7 +79,7 @@ result depends on the order of threads are not used.`,
 	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run; it is made if there is none")
 	f.Int64Var(&flags.steps, "steps", 0, "end after step `N` instead of the config's train.steps")
 	f.StringVar(&flags.init, "init", "", "begin with `WEIGHTS`, in place of init in the config: a SavedModel, a checkpoint, a .weights.h5, .keras or .safetensors file")
-	f.StringSliceVar(&flags.changed, "allow-changed", nil, "go on although `KEY,...` differ from the checkpoint: model, signature, loss, loader, manifest or seed")
+	f.StringSliceVar(&flags.changed, "allow-changed", nil, "go on although `KEY,...` differ from the checkpoint: model, signature, loss, variables, optimizer, loader, manifest or seed")
 	f.Int64Var(&flags.histograms, "histograms", 0, "write histograms of the variables, and of the gradients where the run config names an optimizer, every `N` steps")
 	f.Var(&flags.profile, "profile", "trace the steps `FIRST:LAST` for TensorBoard, and as a timeline in RUN_DIR/profile that chrome://tracing and Perfetto show")
 	f.BoolVar(&flags.json, "json", false, "print a JSON object at the end")
