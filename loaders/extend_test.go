@@ -76,14 +76,14 @@ func run(t *testing.T, dir, name string, args ...string) string {
 }
 
 // A loader type, with a stage that only it has, is a file and a line of a table in each of
-// the packages spec, stage and build; a processing step is one in spec and one in
-// build/process. No other source changes.
+// the packages spec, stage and build; a processing step is one file and one line. No other
+// source changes.
 func TestExtend(t *testing.T) {
 	testruntime.Need(t)
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	scaled := []fixture.Object{{"tensor": "id", "type": "scale", "args": fixture.Object{"factor": 3}}}
+	scaled := []fixture.Object{{"tensor": "id", "type": "times", "args": fixture.Object{"factor": 3}}}
 	shuffled := fixture.Object{"shuffle": true, "num_shuffle_buffer_elements": 4, "num_filenames_shuffle_buffer": 1, "num_mix_files": 1, "n": 3}
 	tests := []struct {
 		name, kind string
@@ -91,17 +91,17 @@ func TestExtend(t *testing.T) {
 		want       string
 	}{
 		{"step", "independent", fixture.Object{"processing_steps": scaled, "target_batch_size": 4},
-			"files; read; parse; scale; repeat; batch; prefetch; [0 3 6 9][12 15 18 21][24 27]"},
+			"files; read; parse; times; repeat; batch; prefetch; [0 3 6 9][12 15 18 21][24 27]"},
 		{"type", "every_nth", fixture.Object{"n": 4, "epochs": 2},
 			"files; read; parse; repeat; every_nth; batch; prefetch; [0 4][8 2][6]"},
 		{"type with a step, in another order", "every_nth", fixture.Object{"n": 2, "range": fixture.Object{"start": 3}, "processing_steps": scaled},
-			"files; read; parse; scale; repeat; every_nth; batch; prefetch; [9 15][21 27]"},
+			"files; read; parse; times; repeat; every_nth; batch; prefetch; [9 15][21 27]"},
 		{"type, shuffled", "every_nth", shuffled, "files; read; parse; shuffle; repeat; every_nth; batch; prefetch; ["},
 		{"missing argument", "every_nth", nil, `missing key \"n\"`},
-		{"wrong step", "independent", fixture.Object{"processing_steps": []fixture.Object{{"tensor": "xs", "type": "scale", "args": fixture.Object{"factor": 3}}}},
-			`only integers are scaled, and \"xs\" is float32`},
+		{"wrong step", "independent", fixture.Object{"processing_steps": []fixture.Object{{"tensor": "xs", "type": "times", "args": fixture.Object{"factor": 3}}}},
+			`times takes integers, and \"xs\" is float32`},
 		{"wrong argument", "every_nth", fixture.Object{"n": 0}, "must be at least 1, got 0"},
-		{"unknown step", "independent", fixture.Object{"processing_steps": []fixture.Object{{"tensor": "id", "type": "scales"}}}, `did you mean \"scale\"?`},
+		{"unknown step", "independent", fixture.Object{"processing_steps": []fixture.Object{{"tensor": "id", "type": "time"}}}, `did you mean \"times\"?`},
 	}
 	var configs []string
 	for _, tt := range tests {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"millrace/loaders"
+	"millrace/loaders/processing/tensors"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
@@ -45,9 +46,13 @@ func TestPlan(t *testing.T) {
 		Secondaries: []spec.Const{
 			{To: "c", ShapeFrom: "s", Shape: []int64{-1, 2}, DType: tfbridge.Int32, Value: int64(1)},
 		},
-		Steps: []spec.Step{&spec.Slice{
-			Tensor: "x", Text: "[1:-1]", Indices: []spec.SliceIndex{{Begin: &one, End: &minusOne}},
-			In: tensor("x", tfbridge.Int32, -1), Out: tensor("x", tfbridge.Int32, -1),
+		Mode: spec.ModeTrain,
+		Steps: []spec.Step{{
+			Type: "slice", Reads: []string{"x"}, Writes: "x", In: []loaders.TensorSpec{tensor("x", tfbridge.Int32, -1)},
+			Action: &tensors.Slice{
+				Text: "[1:-1]", Indices: []tensors.SliceIndex{{Begin: &one, End: &minusOne}},
+				In: tensor("x", tfbridge.Int32, -1), To: tensor("x", tfbridge.Int32, -1),
+			},
 		}},
 		Padding: []spec.Pad{
 			{Tensor: "x", Shape: []int64{-1}, Value: int64(1)},

@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
 	{"graph/tf1", "internal/test/failedscope"},
+	{"loaders/processing"},
 	{"loaders/spec", "loaders/scan"},
 	{"loaders/size"},
 	{"loaders/engine"},

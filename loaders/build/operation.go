@@ -80,9 +80,11 @@ var operations = []operation{
 		build: begin((*windows.Builder).Native, windows.New), probe: begin((*windows.Builder).Probe, windows.New)},
 	{begins: of[stage.Files], along: join(reading, cutting, mixing), over: processing, when: has[stage.Window],
 		build: begin((*windows.Builder).Stream, windows.New), probe: begin((*windows.Builder).Probe, windows.New)},
-	{begins: anyOf(join(processing, bucketing)), along: join(processing, bucketing), when: both(has[stage.Window], has[stage.Bucket]),
+	{begins: anyOf(processing), along: processing, when: windowsSingly,
+		build: onto((*windows.Builder).Singly, windows.New)},
+	{begins: anyOf(join(processing, bucketing)), along: join(processing, bucketing), when: both(windowsTogether, has[stage.Bucket]),
 		build: onto((*windows.Builder).Buckets, windows.New)},
-	{begins: anyOf(join(processing, batching)), along: join(processing, batching), when: has[stage.Window],
+	{begins: anyOf(join(processing, batching)), along: join(processing, batching), when: windowsTogether,
 		build: onto((*windows.Builder).Batches, windows.New)},
 
 	// Records.
@@ -129,6 +131,12 @@ func both(f, g func(*target.Target) bool) func(*target.Target) bool {
 func decodesNatively(t *target.Target) bool { return t.Engine.Native().Applied }
 
 func readsFilesNatively(t *target.Target) bool { return examples.New(t).ReadsFiles() }
+
+// windowsSingly reports whether windows are processed one by one.
+func windowsSingly(t *target.Target) bool { return has[stage.Window](t) && t.Engine.StepsSingly() }
+
+// windowsTogether reports whether windows are processed in batches.
+func windowsTogether(t *target.Target) bool { return has[stage.Window](t) && !t.Engine.StepsSingly() }
 
 // cutsFilesNatively reports whether one operation reads files and cuts windows.
 func cutsFilesNatively(t *target.Target) bool {

@@ -97,6 +97,9 @@ func (c Choice) GroupSize(found *scan.Scan) int64 {
 	if c.JoinsBatches() {
 		return c.BatchSize // a run decides on more: see BatchesAtOnce
 	}
+	if c.Chunks != nil && c.StepsSingly() {
+		return 1
+	}
 	if c.Window != nil || c.Chunks != nil {
 		return blockRecords(found)
 	}

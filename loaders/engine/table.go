@@ -11,6 +11,7 @@ import (
 var native = rewrite{name: "native", rules: []rule{
 	{when: func(c Choice) bool { return !c.Own }, why: "the library of dataset operations is not built for this runtime (millrace runtime native)"},
 	{when: special, why: "the loader type has a stage that TensorFlow's operations carry out"},
+	{when: singly, why: "processing steps work on one example at a time"},
 	{stage: buckets, when: with(windows), why: "windows are put into buckets one by one"},
 	{stage: buckets, when: not(Choice.NativeTensors), why: "examples are put into buckets behind casts, slices, constants or measures that TensorFlow's operations make"},
 	{stage: buckets, applied: true, why: "records are decoded, put into buckets and padded to batches by one operation"},
@@ -38,6 +39,7 @@ var parseBatches = rewrite{name: "parse_batches", rules: []rule{
 	{stage: chunked, why: "sequences are parsed in groups, and cut before they are batched"},
 	{stage: buckets, why: "examples are put into buckets one by one"},
 	{when: special, why: "the loader type has a stage that sees records one by one"},
+	{when: singly, why: "processing steps work on one example at a time"},
 	{when: lists, applied: true, why: "LISTS are parsed for a batch at once, whatever their lengths"},
 	{applied: true, why: "every tensor has the same shape in every record"},
 }}
@@ -99,9 +101,11 @@ var raggedRows = rewrite{name: "ragged_rows", shown: either(with(windows), with(
 
 // staticPad: whole batches are padded to shapes known in advance.
 var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
+	{stage: windows, when: singly, why: "windows are padded when they are batched"},
 	{stage: windows, when: not(Choice.EqualWindows), why: "windows differ in length"},
 	{stage: windows, applied: true, why: "every shape is known in advance"},
 	{stage: chunked, why: "rows differ in length"},
+	{when: singly, why: "examples are padded when they are batched"},
 	{when: lists, why: "shapes are known only when a record is parsed"},
 	{applied: true, why: "every shape is known in advance"},
 }}
@@ -112,6 +116,10 @@ func byPlace(c Choice) bool { return c.Records != nil }
 func special(c Choice) bool { return c.Special != nil }
 func lists(c Choice) bool   { return c.HasLists() }
 func remote(c Choice) bool  { return c.HasRemoteFiles() }
+
+// singly reports whether processing steps see examples one by one, outside of a
+// chunked_sequence, where they see records one by one.
+func singly(c Choice) bool { return c.StepsSingly() && c.Chunks == nil }
 
 func hasStrings(c Choice) bool {
 	return slices.ContainsFunc(c.Features, func(f *spec.Feature) bool { return f.Kind == spec.String })

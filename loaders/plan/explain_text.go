@@ -7,7 +7,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/figures"
-	"millrace/loaders/spec"
+	"millrace/loaders/processing"
 	"millrace/loaders/stage"
 )
 
@@ -88,5 +88,5 @@ func columns(b *strings.Builder) *tabwriter.Writer {
 
 // unknownMarked returns a shape with a question mark for each unknown.
 func unknownMarked(shape []int64) string {
-	return strings.ReplaceAll(spec.FormatShape(shape), "-1", "?")
+	return strings.ReplaceAll(processing.FormatShape(shape), "-1", "?")
 }

@@ -8,6 +8,7 @@ import (
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
 	"millrace/loaders/permutation"
+	"millrace/loaders/processing"
 )
 
 // What TensorFlow would end the process over, or run out of memory.
@@ -136,11 +137,11 @@ func (c sizePart) sizes() {
 		bytes, ok := ByteSize(t.DType, rows, shape)
 		if ok && bytes <= maxBatchBytes {
 			if bytes >= bigBatchBytes {
-				c.inConfig.Warn(c.sizeOf(t), "a batch of %d of shape %s takes %s of memory", rows, FormatShape(shape), figures.Size(bytes))
+				c.inConfig.Warn(c.sizeOf(t), "a batch of %d of shape %s takes %s of memory", rows, processing.FormatShape(shape), figures.Size(bytes))
 			}
 			continue
 		}
-		d := c.inConfig.Report(c.sizeOf(t), "a batch of %d of shape %s is larger than %d bytes", rows, FormatShape(shape), int64(maxBatchBytes))
+		d := c.inConfig.Report(c.sizeOf(t), "a batch of %d of shape %s is larger than %d bytes", rows, processing.FormatShape(shape), int64(maxBatchBytes))
 		d.Class = millrace.ErrLimit
 	}
 }
@@ -162,7 +163,7 @@ func (c sizePart) ragged() {
 	for _, t := range c.tensors {
 		for _, d := range t.Shape {
 			if d < 0 && t.shaped {
-				w := c.inConfig.Warn(t.at, "examples of shape %s can differ in size and share no batch then", FormatShape(t.Shape))
+				w := c.inConfig.Warn(t.at, "examples of shape %s can differ in size and share no batch then", processing.FormatShape(t.Shape))
 				w.Hint = "set padding, or a target_batch_size of 1"
 				break
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 	"millrace/tfbridge"
 )
 
@@ -64,7 +65,7 @@ func (c bucketPart) bucketTensor(b *BucketConfig) *tensorState {
 		c.inConfig.Report(b.Key("tensor"), "%s is a secondary feature; only the length of a primary one can decide", decl.Quote(t.Name))
 	case !t.shaped:
 	case axis >= len(t.Shape):
-		c.inConfig.Report(b.Key("axis"), "axis %d of a tensor of %s: %s", axis, dimensions(len(t.Shape)), FormatShape(t.Shape))
+		c.inConfig.Report(b.Key("axis"), "axis %d of a tensor of %s: %s", axis, processing.Dimensions(len(t.Shape)), processing.FormatShape(t.Shape))
 	case t.Shape[axis] >= 0:
 		c.inConfig.Report(b.Key("tensor"), "%s has size %d along axis %d in every example", decl.Quote(t.Name), t.Shape[axis], axis)
 	case c.batchedShape(t)[axis] >= 0:

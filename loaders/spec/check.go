@@ -16,6 +16,7 @@ type Options struct {
 	// KeptFor says what wants a tensor of Keep, for messages: "metric \"accuracy\"".
 	KeptFor map[string]string
 
+	Mode        string // ModeTrain or ModeEval, instead of the config's; "" = the config's, or else ModeTrain
 	Seed        *int64 // instead of the config's seed; nil = the config's, or else a fresh one
 	Root        string // a folder that no path may lead out of; "" = any path
 	MemoryLimit int64  // bytes that the buffers of the pipeline may hold; 0 = not checked
@@ -125,6 +126,7 @@ func (c *checker) run() {
 	args.check(c)
 	secondaryPart{c}.secondaries()
 	faultPart{c}.faults()
+	c.spec.Mode = c.mode()
 	stepPart{c}.steps()
 	args.rows(c)
 	measurePart{c}.measures()

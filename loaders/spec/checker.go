@@ -31,6 +31,7 @@ type checker struct {
 	unnamed      bool                     // a feature's name is wrong; it may be any
 	tensors      []*tensorState           // in the config's order
 	byName       map[string]*tensorState
+	dropped      map[string]string // tensors that a step has removed, with the type of that step
 }
 
 // tensorState is a tensor of the pipeline, as far as the parts that were

@@ -44,7 +44,8 @@ type CommonArgs struct {
 	NumPrefetch        int64             `json:"num_prefetch" decl:"required,min=0,limit=100000000" doc:"How many batches are prepared ahead at the end of the pipeline."`
 	PrimaryFeatures    []PrimaryConfig   `json:"primary_features" decl:"required,nonempty,most=65536" doc:"The features to read."`
 	SecondaryFeatures  []SecondaryConfig `json:"secondary_features" decl:"most=65536" doc:"Tensors that are made instead of read."`
-	ProcessingSteps    []StepConfig      `json:"processing_steps" decl:"most=65536" doc:"Steps that change single tensors, in this order."`
+	ProcessingSteps    []StepConfig      `json:"processing_steps" decl:"most=65536" doc:"Steps that change, make and remove tensors, in this order."`
+	Mode               string            `json:"mode" decl:"enum=train|eval" doc:"Whether the data are to be trained on or to be evaluated, which steps may depend on. The default is train; the flag --mode and the commands that train, evaluate, predict and serve decide before this key."`
 	Seed               int64             `json:"seed" decl:"" doc:"The seed of all random choices: shuffles, orders and window sizes. Without it each run draws a fresh one."`
 }
 

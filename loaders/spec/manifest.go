@@ -10,6 +10,7 @@ import (
 
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -188,10 +189,10 @@ func (c manifestPart) featureType(f *FeatureConfig, s *featureState) bool {
 		return false
 	}
 	at := f.Key("dtype")
-	d, ok := loadable(f.DType)
+	d, ok := processing.Loadable(f.DType)
 	if !ok {
 		report := c.inManifest.Report(at, "unknown dtype %s", decl.Quote(f.DType))
-		report.Hint = dtypeHint(f.DType)
+		report.Hint = processing.DTypeHint(f.DType)
 		return false
 	}
 	s.DType = d
@@ -229,7 +230,7 @@ func (c manifestPart) featureSize(f *FeatureConfig, s *featureState) bool {
 	if ok && bytes <= maxBatchBytes {
 		return true
 	}
-	d := c.inManifest.Report(f.Key("shape"), "a tensor of shape %s is larger than %d bytes", FormatShape(s.TensorShape()), int64(maxBatchBytes))
+	d := c.inManifest.Report(f.Key("shape"), "a tensor of shape %s is larger than %d bytes", processing.FormatShape(s.TensorShape()), int64(maxBatchBytes))
 	d.Class = c.inManifest.Limit
 	return false
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 	"millrace/tfbridge"
 )
 
@@ -75,7 +76,7 @@ func (c measurePart) measures() {
 		}
 		m := t.measure
 		if m.Axis >= len(from.Shape) && !m.Records {
-			c.inConfig.Report(m.at.Key("axis"), "axis %d of a tensor of %s: %s", m.Axis, dimensions(len(from.Shape)), FormatShape(from.Shape))
+			c.inConfig.Report(m.at.Key("axis"), "axis %d of a tensor of %s: %s", m.Axis, processing.Dimensions(len(from.Shape)), processing.FormatShape(from.Shape))
 			continue
 		}
 		if m.Kind == Mask {

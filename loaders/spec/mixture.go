@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 	"millrace/tfrecord"
 )
 
@@ -110,7 +111,7 @@ func (f *Feature) sameForm(g *Feature) bool {
 
 // form says for a person how a feature is stored and what it becomes.
 func (f *Feature) form() string {
-	form := fmt.Sprintf("%s %s, stored as %s", f.DType, FormatShape(f.TensorShape()), f.Kind)
+	form := fmt.Sprintf("%s %s, stored as %s", f.DType, processing.FormatShape(f.TensorShape()), f.Kind)
 	if f.Endian != "" {
 		form += " " + f.Endian
 	}

@@ -9,6 +9,7 @@ import (
 	"millrace/dtype"
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 )
 
 // ModelNames are the tensors that a model takes and gives.
@@ -155,7 +156,7 @@ func (c modelPart) fitsModel(t *tensorState) {
 		d.Class = millrace.ErrModel
 	}
 	if t.shaped && want.Shape != nil && !dtype.MakeShape(want.Shape...).IsCompatibleWith(dtype.MakeShape(c.batchedShape(t)...)) {
-		d := c.inConfig.Report(at, "the model takes shape %s, the pipeline gives %s", FormatShape(want.Shape), FormatShape(c.batchedShape(t)))
+		d := c.inConfig.Report(at, "the model takes shape %s, the pipeline gives %s", processing.FormatShape(want.Shape), processing.FormatShape(c.batchedShape(t)))
 		d.Class = millrace.ErrModel
 	}
 }

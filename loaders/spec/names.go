@@ -58,6 +58,9 @@ func (c *checker) tensor(at *jsonpos.Node, name string) *tensorState {
 	if c.inConfig.Many() {
 		return nil
 	}
+	if c.gone(d, name) {
+		return nil
+	}
 	if d.Hint = c.renamed(name); d.Hint == "" {
 		d.Hint = nearOrAll("tensors", name, c.tensorNames())
 	}
@@ -109,15 +112,4 @@ func (c *checker) notPrimary(name string, others []string) string {
 		return "that is a secondary feature; only primary ones can be copied"
 	}
 	return diag.DidYouMean(name, append(others, c.primaryNames()...))
-}
-
-// dimensions returns "no dimensions", "1 dimension" or "n dimensions".
-func dimensions(n int) string {
-	switch n {
-	case 0:
-		return "no dimensions"
-	case 1:
-		return "1 dimension"
-	}
-	return fmt.Sprintf("%d dimensions", n)
 }

@@ -3,6 +3,7 @@ package spec
 import (
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 )
 
 // PaddingConfig is one entry of "padding": how one tensor is padded.
@@ -75,7 +76,7 @@ func (c paddingPart) pad(t *tensorState) Pad {
 func (c paddingPart) paddedShape(p *PaddingConfig, t *tensorState) bool {
 	at := p.Key("shape")
 	if len(p.Shape) != len(t.Shape) {
-		c.inConfig.Report(at, "a shape of %s for a tensor of %s: %s", dimensions(len(p.Shape)), dimensions(len(t.Shape)), FormatShape(t.Shape))
+		c.inConfig.Report(at, "a shape of %s for a tensor of %s: %s", processing.Dimensions(len(p.Shape)), processing.Dimensions(len(t.Shape)), processing.FormatShape(t.Shape))
 		return false
 	}
 	ok := true

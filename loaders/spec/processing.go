@@ -1,59 +1,96 @@
 package spec
 
-import "millrace/loaders/decl"
+import (
+	"slices"
+
+	"millrace"
+	"millrace/diag"
+	"millrace/internal/base/jsonpos"
+	"millrace/loaders/decl"
+	"millrace/loaders/processing"
+	"millrace/loaders/processing/catalog"
+)
 
 // StepConfig is one entry of "processing_steps": what is done to a tensor.
 type StepConfig struct {
 	decl.Object
-	Tensor string `json:"tensor" decl:"required,label=tensor" doc:"The to_name of the tensor that the step overwrites."`
-	Type   string `json:"type" decl:"required" doc:"What the step does."`
-	Args   any    `json:"args" decl:"variant=type" doc:"The arguments; type says which there are."` // of a type in stepTypes
-}
-
-// stepType declares a type of processing step. A new one is one more entry of stepTypes,
-// and a file with its arguments and its [Step]. Package loaders/build/process builds it.
-type stepType struct {
-	name    string
-	doc     string
-	newArgs func() stepArgs
-}
-
-// stepTypes are the types of processing steps, in the order that schemas list them.
-var stepTypes = []stepType{
-	{"slice", "Takes a part of the tensor.", func() stepArgs { return new(SliceArgs) }},
-}
-
-// stepArgs are the arguments of one type of step, a pointer to a struct that embeds
-// decl.Object.
-type stepArgs interface {
-	// check reports what is wrong with the arguments, by themselves and on the tensor t,
-	// which is nil if it is not known. It returns nil where the step cannot be carried out.
-	check(c stepPart, t *tensorState) Step
-}
-
-// Step is a checked processing step.
-type Step interface {
-	Type() string       // as in the config
-	Explain() string    // what `millrace plan` prints
-	Changes() string    // the tensor that the step overwrites
-	Result() TensorSpec // this tensor afterwards, as far as it is known
-
-	// Shape returns the shape that a tensor of one record gets. The error is a
-	// *millrace.Error without a location.
-	Shape(in []int64) ([]int64, error)
-
-	// Removes reports whether the step takes an axis away.
-	Removes(axis int) bool
+	Tensor  string   `json:"tensor" decl:"label=tensor" doc:"The tensor that the step reads, and overwrites unless to_name is given. A few types read none, or several: they have tensors."`
+	Tensors []string `json:"tensors" decl:"nonempty,most=1024" doc:"The tensors that a step reads, in an order, where its type reads several."`
+	ToName  string   `json:"to_name" decl:"nonempty" doc:"The tensor that the step writes. A name that is not there yet is a new tensor. The default is the tensor that it reads."`
+	When    string   `json:"when" decl:"enum=always|train|eval" doc:"In which mode the step is carried out. The default is always, and train for a step that draws random numbers."`
+	Type    string   `json:"type" decl:"required" doc:"What the step does."`
+	Args    any      `json:"args" decl:"variant=type" doc:"The arguments; type says which there are."`
 }
 
 // Variants lists the arguments of each type of processing step.
 func (*StepConfig) Variants(string) []decl.Variant {
-	var variants []decl.Variant
-	for _, t := range stepTypes {
-		variants = append(variants, decl.Variant{Name: t.name, Doc: t.doc, New: func() any { return t.newArgs() }})
+	variants := make([]decl.Variant, len(catalog.Types))
+	for i, t := range catalog.Types {
+		variants[i] = decl.Variant{Name: t.Name, Doc: t.Doc, New: func() any { return t.Args() }}
 	}
 	return variants
 }
+
+// Step is a processing step that was checked. The mode of the plan carries it out.
+type Step struct {
+	Type   string          // as in the config
+	Action processing.Step // nil for a step that writes no tensor
+	Index  int             // place in "processing_steps", from 0
+	Random bool            // it draws random numbers
+	Reads  []string        // names of tensors
+	In     []TensorSpec    // these tensors, as far as they are known
+	Writes string          // the name of the tensor that it makes or overwrites, "" for none
+	Drops  []string        // tensors that are gone afterwards
+}
+
+// Result returns the tensor that the step writes, as far as it is known.
+func (s Step) Result() TensorSpec {
+	out := s.Action.Out()
+	out.Name = s.Writes
+	return out
+}
+
+// Removes reports whether the step takes an axis of the tensor away.
+func (s Step) Removes(axis int) bool {
+	r, ok := s.Action.(interface{ Removes(axis int) bool })
+	return ok && r.Removes(axis)
+}
+
+// Shape returns the shape of the tensor that the step writes for one record, given the
+// shape of the tensor which it reads. It is false where the values of the record decide. The error is a
+// *millrace.Error without a location.
+func (s Step) Shape(in []int64) (out []int64, known bool, err error) {
+	if x, ok := s.Action.(interface {
+		Shape(in []int64) ([]int64, error)
+	}); ok {
+		out, err = x.Shape(in)
+		return out, true, err
+	}
+	if processing.IsElementwise(s.Action) { // it may add axes after those that there are
+		return append(slices.Clone(in), s.Action.Out().Shape[len(in):]...), true, nil
+	}
+	out = s.Action.Out().Shape
+	return out, !slices.Contains(out, -1), nil
+}
+
+// Batchable reports whether the step works on whole batches, and on rows that are joined.
+// Others see one example at a time.
+func (s Step) Batchable() bool {
+	_, columns := s.Action.(interface{ Columns() })
+	return s.Action == nil || columns || processing.IsElementwise(s.Action)
+}
+
+// StepsSingly reports whether a processing step needs examples one at a time: it works
+// neither on batches nor on rows that are joined.
+func (s *Spec) StepsSingly() bool {
+	return slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() })
+}
+
+// The modes of a plan: its data are to be trained on, or to be evaluated.
+const (
+	ModeTrain = "train"
+	ModeEval  = "eval"
+)
 
 // stepPart checks the processing steps.
 type stepPart struct{ *checker }
@@ -65,24 +102,247 @@ func (c stepPart) steps() {
 		if s.At == nil {
 			continue
 		}
-		var t *tensorState
-		if !s.Bad("tensor") {
-			t = c.tensor(s.Key("tensor"), s.Tensor)
+		k := slices.IndexFunc(catalog.Types, func(t processing.Type) bool { return t.Name == s.Type })
+		if k < 0 || s.Bad("type") {
+			c.guess(s)
+			continue
 		}
-		if t != nil && t.measure != nil {
-			c.inConfig.Report(s.Key("tensor"), "%s is made after the processing steps", decl.Quote(t.Name))
-			t = nil
-		}
-		var step Step
-		if args, ok := s.Args.(stepArgs); ok {
-			step = args.check(c, t)
-		}
-		switch {
-		case step != nil:
-			t.TensorSpec = step.Result()
-			c.spec.Steps = append(c.spec.Steps, step)
-		case t != nil:
-			t.shaped = false // what comes out of a broken step is unknown
+		c.step(i, s, &catalog.Types[k])
+	}
+}
+
+// guess checks what it can of a step whose type is wrong.
+func (c stepPart) guess(s *StepConfig) {
+	for i, in := range c.inputs(s, &processing.Type{Reads: processing.Any}) {
+		if in != nil && i == 0 {
+			in.shaped = false // what comes out of a broken step is unknown
 		}
 	}
+	if args, ok := s.Args.(processing.Args); ok {
+		args.Check(c.context(s, nil))
+	}
+}
+
+// step checks one step.
+func (c stepPart) step(index int, s *StepConfig, t *processing.Type) {
+	inputs := c.inputs(s, t)
+	args, ok := s.Args.(processing.Args)
+	if !ok {
+		return
+	}
+	step := args.Check(c.context(s, inputs))
+	to := c.writes(s, t, inputs)
+	if !c.carriedOut(s, t) {
+		return
+	}
+	if step == nil && !t.Drops {
+		for _, name := range to {
+			c.spoil(s, name)
+		}
+		return
+	}
+	made := Step{Action: step, Type: t.Name, Index: index, Random: t.Random}
+	for _, in := range inputs {
+		if in == nil {
+			return
+		}
+		made.Reads, made.In = append(made.Reads, in.Name), append(made.In, in.TensorSpec)
+	}
+	for _, name := range to {
+		made.Writes = name
+		c.write(s, made, inputs)
+	}
+	c.drop(&made, t, inputs)
+	c.spec.Steps = append(c.spec.Steps, made)
+}
+
+// carriedOut reports whether the mode of the plan carries out the step.
+func (c stepPart) carriedOut(s *StepConfig, t *processing.Type) bool {
+	when := s.When
+	if when == "" && t.Random {
+		when = ModeTrain
+	}
+	return when == "" || when == "always" || when == c.mode()
+}
+
+// mode returns the mode that the options or the config set.
+func (c *checker) mode() string {
+	switch {
+	case c.o.Mode != "":
+		return c.o.Mode
+	case c.args.Mode != "":
+		return c.args.Mode
+	}
+	return ModeTrain
+}
+
+// inputs returns the tensors that a step reads, nil for one that is not there. It reports
+// keys that the type does not take.
+func (c stepPart) inputs(s *StepConfig, t *processing.Type) (list []*tensorState) {
+	one, several := s.Has("tensor"), s.Has("tensors")
+	switch {
+	case t.Reads == processing.None && (one || several):
+		c.inConfig.Report(s.At, "%s reads no tensor; remove tensor and tensors", t.Name)
+		return nil
+	case t.Reads == processing.None:
+		return nil
+	case one && several:
+		c.inConfig.Report(s.Key("tensors"), "must not stand beside tensor")
+		return nil
+	case t.Reads == processing.Several && one:
+		c.inConfig.Report(s.Key("tensor"), "%s reads several tensors: name them in the list tensors", t.Name)
+		return []*tensorState{nil}
+	case t.Reads == processing.One && several:
+		c.inConfig.Report(s.Key("tensors"), "%s reads one tensor: name it with tensor", t.Name)
+		return []*tensorState{nil}
+	case !one && !several && t.Reads == processing.Several:
+		c.inConfig.Report(s.At, "missing key \"tensors\"")
+		return []*tensorState{nil}
+	case !one && !several:
+		c.inConfig.Report(s.At, "missing key \"tensor\"")
+		return []*tensorState{nil}
+	}
+	if one {
+		if s.Bad("tensor") {
+			return []*tensorState{nil}
+		}
+		return []*tensorState{c.readable(s.Key("tensor"), s.Tensor)}
+	}
+	if s.Bad("tensors") {
+		return []*tensorState{nil}
+	}
+	for i, name := range s.Tensors {
+		list = append(list, c.readable(s.Key("tensors").Elem(i), name))
+	}
+	return list
+}
+
+// readable returns a tensor that a step may read, nil after reporting another one.
+func (c stepPart) readable(at *jsonpos.Node, name string) *tensorState {
+	t := c.tensor(at, name)
+	if t != nil && t.measure != nil {
+		c.inConfig.Report(at, "%s is made after the processing steps", decl.Quote(t.Name))
+		return nil
+	}
+	return t
+}
+
+// context returns what the arguments of a step are checked with.
+func (c stepPart) context(s *StepConfig, inputs []*tensorState) *processing.Context {
+	x := &processing.Context{Type: s.Type, Reporter: c.inConfig, Entry: s.At, Known: true, Read: c.readArg}
+	for _, t := range inputs {
+		if t == nil || !t.typed || !t.shaped {
+			x.Known = false
+			x.In = append(x.In, processing.Input{})
+			continue
+		}
+		x.In = append(x.In, processing.Input{Tensor: t.TensorSpec, Sequence: t.sequence})
+	}
+	return x
+}
+
+// readArg reads a file that an argument names.
+func (c stepPart) readArg(at *jsonpos.Node, path string, limit int64) ([]byte, bool) {
+	data, err := c.disk.read(c.disk.resolve(path), limit)
+	if err != nil {
+		c.unreadable(at, "read", path, err)
+		return nil, false
+	}
+	if int64(len(data)) > limit {
+		c.inConfig.Report(at, "%s has more than %d bytes", millrace.Quote(path), limit).Class = millrace.ErrLimit
+		return nil, false
+	}
+	return data, true
+}
+
+// writes returns the name of the tensor that the step writes: one, or none.
+func (c stepPart) writes(s *StepConfig, t *processing.Type, inputs []*tensorState) []string {
+	switch {
+	case t.Drops:
+		if s.Has("to_name") {
+			c.inConfig.Report(s.Key("to_name"), "%s writes no tensor", t.Name)
+		}
+		return nil
+	case s.Bad("to_name"):
+		return nil
+	case s.Has("to_name"):
+		if old := c.byName[s.ToName]; old != nil && old.measure != nil {
+			c.inConfig.Report(s.Key("to_name"), "%s is made after the processing steps", decl.Quote(s.ToName))
+			return nil
+		}
+		return []string{s.ToName}
+	case t.Reads == processing.None || t.Reads == processing.Several || len(inputs) > 1 || t.Named:
+		c.inConfig.Report(s.At, "missing key \"to_name\"")
+		return nil
+	case inputs[0] == nil:
+		return nil
+	}
+	return []string{inputs[0].Name}
+}
+
+// spoil makes a tensor one that is not known.
+func (c stepPart) spoil(s *StepConfig, name string) {
+	t := c.byName[name]
+	if t == nil {
+		t = c.newTensor(s, name)
+	}
+	t.shaped, t.typed = false, t.typed && c.unchangedType(s)
+}
+
+// unchangedType reports whether a broken step leaves the data type of its tensor.
+func (c stepPart) unchangedType(s *StepConfig) bool { return s.Type == "slice" }
+
+// newTensor adds a tensor that a step makes.
+func (c stepPart) newTensor(s *StepConfig, name string) *tensorState {
+	t := &tensorState{TensorSpec: TensorSpec{Name: name, Shape: []int64{}}, index: len(c.tensors), at: s.At}
+	c.byName[name] = t
+	c.tensors = append(c.tensors, t)
+	return t
+}
+
+// write makes the tensor that a step writes, or changes it.
+func (c stepPart) write(s *StepConfig, made Step, inputs []*tensorState) {
+	t := c.byName[made.Writes]
+	if t == nil {
+		t = c.newTensor(s, made.Writes)
+	}
+	sequence := t.sequence
+	if len(inputs) > 0 && inputs[0] != t {
+		sequence = inputs[0].sequence
+	}
+	t.TensorSpec, t.typed, t.shaped, t.sequence = made.Result(), true, true, sequence && len(made.Result().Shape) > 0
+	if sequence && !t.sequence {
+		c.inConfig.Report(s.At, "%s takes away the time axis of the sequence %s", made.Type, decl.Quote(t.Name))
+	}
+}
+
+// drop removes the tensors that a step takes away.
+func (c stepPart) drop(made *Step, t *processing.Type, inputs []*tensorState) {
+	for _, in := range inputs {
+		if t.Drops || t.Moves && in.Name != made.Writes {
+			made.Drops = append(made.Drops, in.Name)
+			delete(c.byName, in.Name)
+		}
+	}
+	c.tensors = slices.DeleteFunc(c.tensors, func(x *tensorState) bool { return slices.Contains(made.Drops, x.Name) })
+	for i, x := range c.tensors {
+		x.index = i
+	}
+	if len(made.Drops) > 0 {
+		if c.dropped == nil {
+			c.dropped = map[string]string{}
+		}
+		for _, name := range made.Drops {
+			c.dropped[name] = made.Type
+		}
+	}
+}
+
+// gone says that a step has removed a tensor, "" if none has.
+func (c *checker) gone(d *diag.Diagnostic, name string) bool {
+	step, ok := c.dropped[name]
+	if ok {
+		d.Hint = "a step of type " + step + " has removed it"
+	}
+	return ok
 }

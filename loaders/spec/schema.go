@@ -7,6 +7,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 )
 
 // SchemaKind says which file a JSON Schema is of.
@@ -110,7 +111,7 @@ func (*FeatureConfig) ExtendSchema(s *jsonschema.Schema) {
 	empty.MaxItems, empty.Items = new(uint64), nil
 	s.AllOf = append(s.AllOf, when("deserialize_type", Raw, property("shape", known())))
 	dtype, _ := s.Properties.Get("dtype")
-	for _, name := range loadableNames() {
+	for _, name := range processing.LoadableNames() {
 		dtype.Enum = append(dtype.Enum, name)
 	}
 	for _, kind := range []Kind{Int, Float, String, Raw} {
@@ -126,7 +127,7 @@ func (*FeatureConfig) ExtendSchema(s *jsonschema.Schema) {
 // name will do as well.
 func (*ConstArgs) ExtendSchema(s *jsonschema.Schema) {
 	dtype, _ := s.Properties.Get("dtype")
-	for _, name := range loadableNames() {
+	for _, name := range processing.LoadableNames() {
 		dtype.Examples = append(dtype.Examples, name)
 	}
 }

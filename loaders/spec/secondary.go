@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"millrace/loaders/decl"
-	"millrace/tfbridge"
+	"millrace/loaders/processing"
 )
 
 // SecondaryConfig is one entry of "secondary_features": a tensor that is made,
@@ -77,7 +77,7 @@ func (c secondaryPart) constType(a *ConstArgs, t *tensorState) {
 	if a.Bad("dtype") {
 		return
 	}
-	if d, ok := loadable(a.DType); ok {
+	if d, ok := processing.Loadable(a.DType); ok {
 		t.DType, t.typed = d, true
 		return
 	}
@@ -89,8 +89,8 @@ func (c secondaryPart) constType(a *ConstArgs, t *tensorState) {
 	if c.inConfig.Many() {
 		return
 	}
-	if d.Hint = c.notPrimary(a.DType, loadableNames()); d.Hint == "" {
-		d.Hint = dtypeHint(a.DType)
+	if d.Hint = c.notPrimary(a.DType, processing.LoadableNames()); d.Hint == "" {
+		d.Hint = processing.DTypeHint(a.DType)
 	}
 }
 
@@ -119,21 +119,4 @@ func (c secondaryPart) constShape(a *ConstArgs, t *tensorState) (from string) {
 		d.Hint = nearOrAll("primary features", from, c.primaryNames())
 	}
 	return ""
-}
-
-// ZeroValue returns what a tensor holds if no value is given.
-func ZeroValue(d tfbridge.DataType) any {
-	switch valueKind(d) {
-	case signedValue:
-		return int64(0)
-	case unsignedValue:
-		return uint64(0)
-	case boolValue:
-		return false
-	case stringValue:
-		return ""
-	case complexValue:
-		return complex128(0)
-	}
-	return float64(0)
 }

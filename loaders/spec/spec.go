@@ -6,6 +6,7 @@ import (
 
 	"millrace/diag"
 	"millrace/loaders/permutation"
+	"millrace/loaders/processing"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -42,7 +43,8 @@ type Spec struct {
 	Features    []*Feature // the requested features, each once, in the manifest's order
 	Primaries   []Primary
 	Secondaries []Const
-	Steps       []Step
+	Mode        string    // ModeTrain or ModeEval
+	Steps       []Step    // those that the mode carries out
 	Measures    []Measure // made after the steps
 	Bucket      *Bucket   // nil = batches of consecutive examples
 	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
@@ -165,11 +167,7 @@ type Bucket struct {
 }
 
 // TensorSpec is a tensor as far as it is known before the data is read.
-type TensorSpec struct {
-	Name  string            `json:"name"`
-	DType tfbridge.DataType `json:"dtype"`
-	Shape []int64           `json:"shape"` // without the batch dimension; -1 = unknown
-}
+type TensorSpec = processing.Tensor
 
 // RecordMeasures returns the measures that need the records of windows.
 func (s *Spec) RecordMeasures() (list []Measure) {

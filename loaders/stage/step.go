@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"strings"
 
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
@@ -14,13 +15,26 @@ type Step struct {
 }
 
 func steps(c engine.Choice) (list []Stage) {
-	for i, s := range c.Steps {
-		list = append(list, Step{s, fmt.Sprintf("args.processing_steps[%d]", i)})
+	for _, s := range c.Steps {
+		list = append(list, Step{s, fmt.Sprintf("args.processing_steps[%d]", s.Index)})
 	}
 	return list
 }
 
-// Explain says what the step does.
+// Explain describes the step: what it reads, its parameters, and the tensor that it makes where
+// that is another one.
 func (s Step) Explain() Explained {
-	return Explained{Name: s.Type(), What: s.Step.Explain(), Tensors: tensorsOf(s.Result())}
+	what := strings.Join(s.Reads, ", ")
+	if s.Action == nil {
+		return Explained{Name: s.Type, What: what}
+	}
+	if p := s.Action.Explain(); p != "" && what != "" {
+		what += ", " + p
+	} else {
+		what += p
+	}
+	if len(s.Reads) != 1 || s.Reads[0] != s.Writes {
+		what += " -> " + s.Writes
+	}
+	return Explained{Name: s.Type, What: what, Tensors: tensorsOf(s.Result())}
 }

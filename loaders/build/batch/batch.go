@@ -51,6 +51,21 @@ func (b *Batcher) padded(d *dataset.Dataset, size tfbridge.Output) *dataset.Data
 	return d.PaddedBatch(b.Size, o)
 }
 
+// mostRequested is how many examples [Batcher.Whole] takes.
+const mostRequested = 1 << 16
+
+// Whole makes one batch of all examples of a dataset, a number of them that is an output of the
+// graph.
+func (b *Batcher) Whole(d *dataset.Dataset, size tfbridge.Output) []tfbridge.Output {
+	size = graph.Cast(d.Scope(), size, tfbridge.Int64)
+	if b.Padding == nil {
+		return d.BatchOutput(size, false).SingleElement()
+	}
+	all := *b
+	all.Size = mostRequested
+	return all.padded(d, size).SingleElement()
+}
+
 // Finish turns decoded batches into the plan's tensors. numbered adapts a function to
 // elements that may carry a number.
 func (b *Batcher) Finish(d *dataset.Dataset, numbered func(Func) Func) *dataset.Dataset {

@@ -91,11 +91,22 @@ func (l *layout) measuresRows(m stage.Measure) bool {
 
 // isRagged reports whether records differ in the length of a tensor.
 func (l *layout) isRagged(name string) bool {
-	f := l.featureOf(name)
-	if f == nil || !f.VarLen {
-		return false
+	if last := l.lastStep(name); last != nil {
+		shape := last.Result().Shape
+		return len(shape) > 0 && shape[0] < 0
 	}
-	return !slices.ContainsFunc(l.steps, func(step stage.Step) bool { return step.Changes() == name && step.Removes(0) })
+	f := l.featureOf(name)
+	return f != nil && f.VarLen
+}
+
+// lastStep returns the step that writes a tensor last, nil if none does.
+func (l *layout) lastStep(name string) *stage.Step {
+	for i := len(l.steps) - 1; i >= 0; i-- {
+		if l.steps[i].Writes == name {
+			return &l.steps[i]
+		}
+	}
+	return nil
 }
 
 // featureOf returns the feature that a tensor is read from, or that a constant has the
@@ -113,18 +124,12 @@ func (l *layout) featureOf(name string) *spec.Feature {
 // recordFrames returns how many frames every record has of a sequence that is
 // not ragged.
 func (l *layout) recordFrames(name string) int64 {
+	if last := l.lastStep(name); last != nil {
+		return max(last.Result().Shape[0], 0)
+	}
 	f := l.featureOf(name)
 	if f == nil || f.VarLen {
 		return 0
 	}
-	shape := f.TensorShape()
-	for _, step := range l.steps {
-		if step.Changes() != name {
-			continue
-		}
-		if out, err := step.Shape(shape); err == nil { // as the check of the config has found
-			shape = out
-		}
-	}
-	return shape[0]
+	return f.TensorShape()[0]
 }

@@ -69,6 +69,9 @@ func (b *Builder) parse(s *graph.Scope, record []tfbridge.Output) []tfbridge.Out
 
 // Requests makes the plan's tensors of a vector of records that come in a request.
 func (b *Builder) Requests(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
+	if b.Engine.StepsSingly() {
+		return b.batch.Whole(dataset.FromSlices(s, records).Map("parse", b.parse, b.MapOptions()), graph.Size(s, records))
+	}
 	if b.Parse.Lists {
 		return b.processor.Assemble(s, b.parser.Records(s, records))
 	}

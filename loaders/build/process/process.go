@@ -11,7 +11,6 @@ import (
 	"millrace/graph"
 	"millrace/loaders/build/column"
 	"millrace/loaders/build/target"
-	"millrace/loaders/spec"
 	"millrace/loaders/stage"
 	"millrace/tfbridge"
 )
@@ -39,23 +38,6 @@ type room interface {
 type line struct {
 	builds func(stage.Stage) bool
 	room   func(*Processor, stage.Stage) room
-}
-
-// step makes the line of a type of processing step.
-func step[S spec.Step](make func(*Processor, stage.Step, S) room) line {
-	stepOf := func(s stage.Stage) (x stage.Step, step S, ok bool) {
-		if x, ok = s.(stage.Step); ok {
-			step, ok = x.Step.(S)
-		}
-		return x, step, ok
-	}
-	return line{
-		func(s stage.Stage) bool { _, _, ok := stepOf(s); return ok },
-		func(p *Processor, s stage.Stage) room {
-			x, step, _ := stepOf(s)
-			return make(p, x, step)
-		},
-	}
 }
 
 // of makes the line of a type of stage.

@@ -5,30 +5,16 @@ import (
 	"millrace/graph"
 	"millrace/loaders/build/column"
 	"millrace/loaders/build/target"
-	"millrace/loaders/spec"
-	"millrace/loaders/stage"
+	"millrace/loaders/processing/tensors"
 	"millrace/tfbridge"
 )
 
-// slice builds processing steps of type slice.
+// slice builds the ragged form of processing steps of type slice.
 type slice struct {
-	*spec.Slice
-	key    string
+	*tensors.Slice
+	tensor string // its name
+	key    string // where the step is in the config
 	target *target.Target
-}
-
-func newSlice(p *Processor, s stage.Step, x *spec.Slice) room { return slice{x, s.Key, p.Target} }
-
-func (x slice) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
-	indices := make([]graph.Index, lead, lead+len(x.Indices)) // the zero Index is a whole dimension
-	for _, i := range x.Indices {
-		indices = append(indices, graph.Index{Single: i.Single, Begin: i.Begin, End: i.End})
-	}
-	values[x.Tensor] = graph.Subscript(s, values[x.Tensor], indices...)
-}
-
-func (x slice) ragged(s *graph.Scope, columns map[string]column.Column) {
-	columns[x.Tensor] = x.rows(s, columns[x.Tensor])
 }
 
 // rows takes the slice of every row.
@@ -63,14 +49,14 @@ func (x slice) elementOfRows(s *graph.Scope, c column.Column) column.Column {
 	s = x.target.Assert(s, graph.GreaterEqual(s, least, s.Const(needed)), []tfbridge.Output{least}, func(n []int64) *millrace.Error {
 		shape := append([]int64{n[0]}, x.In.Shape[1:]...)
 		e := millrace.Errorf(millrace.ErrSchema, "slice %q: index %d is out of range for dimension 0 of shape %v", x.Text, at, shape)
-		e.Tensor, e.Key = x.Tensor, x.key
+		e.Tensor, e.Key = x.tensor, x.key
 		return e
 	})
 	return column.Column{Values: graph.GatherV2(s, c.Values, graph.Add(s, from, s.Const(at)), 0)}
 }
 
 // rangeOfRows takes a range of every row.
-func rangeOfRows(s *graph.Scope, index spec.SliceIndex, c column.Column) column.Column {
+func rangeOfRows(s *graph.Scope, index tensors.SliceIndex, c column.Column) column.Column {
 	lengths, starts := c.Lengths(s), c.Starts(s)
 	clamp := func(i int64) tfbridge.Output {
 		if i < 0 {

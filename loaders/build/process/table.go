@@ -1,6 +1,7 @@
 package process
 
 import (
+	"maps"
 	"slices"
 
 	"millrace/graph"
@@ -9,9 +10,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// table has a line for each type of stage that works on the tensors of examples, and for
-// each type of processing step.
-var table = []line{of(newConstant), step(newSlice), of(newMeasure)}
+// table has a line for each type of stage that works on the tensors of examples.
+var table = []line{of(newConstant), of(newStep), of(newMeasure)}
 
 // Builds reports whether this package builds a stage.
 func Builds(s stage.Stage) bool {
@@ -51,6 +51,11 @@ func (p *Processor) Ragged(s *graph.Scope, columns map[string]column.Column, acc
 // shape in front of each tensor's own: none for one record, the batch dimension for a
 // batch of them. Every stage works on both.
 func (p *Processor) Derive(s *graph.Scope, decoded []tfbridge.Output, lead []int64) []tfbridge.Output {
+	return p.DeriveWith(s, nil, decoded, lead)
+}
+
+// DeriveWith is Derive for examples that come with some tensors beside the features.
+func (p *Processor) DeriveWith(s *graph.Scope, given map[string]tfbridge.Output, decoded []tfbridge.Output, lead []int64) []tfbridge.Output {
 	if len(decoded) != len(p.Parse.Features) {
 		return nil // the scope holds the failure
 	}
@@ -58,6 +63,7 @@ func (p *Processor) Derive(s *graph.Scope, decoded []tfbridge.Output, lead []int
 	for _, primary := range p.Parse.Primaries {
 		values[primary.To] = graph.Identity(s, decoded[p.Parse.IndexOf(primary.To)])
 	}
+	maps.Copy(values, given)
 	p.Dense(s, values, len(lead))
 	if len(lead) > 0 && p.Out.Padding != nil {
 		p.padStatic(s, values)

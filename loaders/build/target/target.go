@@ -9,11 +9,14 @@
 package target
 
 import (
+	"runtime"
+
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/native"
 	"millrace/loaders/build/feed"
 	"millrace/loaders/engine"
+	"millrace/loaders/processing"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/scan"
 	"millrace/loaders/spec"
@@ -51,6 +54,8 @@ type Target struct {
 	// Order says which component of a batch is which tensor, where parsing decides the
 	// order of the components; nil: the order of the tensors.
 	Order []int
+
+	prepared map[int]tfbridge.Output // what processing steps need beside their functions
 
 	checks []check // indexed by the number in the message of a failed assertion
 }
@@ -103,7 +108,28 @@ func (t *Target) AddFeeds() {
 // MapOptions returns how parsing runs: its parallelism, and whether batches
 // may overtake each other.
 func (t *Target) MapOptions() *dataset.MapOptions {
+	if t.Parse.Parallel == 1 && t.Engine.StepsSingly() {
+		return &dataset.MapOptions{Parallel: min(int64(runtime.NumCPU()), maxParallel), Sloppy: t.Parse.Sloppy}
+	}
 	return &dataset.MapOptions{Parallel: t.Parse.Parallel, Sloppy: t.Parse.Sloppy}
+}
+
+// maxParallel is how many examples are processed at the same time unless the config says
+// how many. Each takes memory.
+const maxParallel = 16
+
+// Prepare returns what a processing step needs outside of the functions that carry it out, and
+// adds it with the first call. index is the place of the step in the config.
+func (t *Target) Prepare(index int, step processing.Prepared) tfbridge.Output {
+	x, ok := t.prepared[index]
+	if !ok {
+		if t.prepared == nil {
+			t.prepared = map[int]tfbridge.Output{}
+		}
+		x = step.Prepare(t.Scope)
+		t.prepared[index] = x
+	}
+	return x
 }
 
 // Inline is how small functions are called.

@@ -13,15 +13,21 @@ import (
 // assembleRagged makes a batch's tensors of the ragged rows of the features, which are
 // vectors of variants.
 func (b *Builder) assembleRagged(s *graph.Scope, rows []tfbridge.Output) []tfbridge.Output {
+	return b.blocks.processor.Assemble(s, b.rowColumns(s, rows, func(x tfbridge.Output) tfbridge.Output { return x }))
+}
+
+// rowColumns returns the columns of the sorted features, and of the lengths of records that
+// are measured, given the variants of an element and a function that makes vectors of them.
+func (b *Builder) rowColumns(s *graph.Scope, rows []tfbridge.Output, vector func(tfbridge.Output) tfbridge.Output) []column.Column {
 	columns := make([]column.Column, len(b.Parse.Features), len(rows))
 	for i, f := range b.Parse.Features {
-		columns[i] = raggedFeature(s, f, rows[i])
+		columns[i] = raggedFeature(s, f, vector(rows[i]))
 	}
 	for _, row := range rows[min(len(b.Parse.Features), len(rows)):] {
-		x := graph.RaggedTensorFromVariant(s, row, graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)})
+		x := graph.RaggedTensorFromVariant(s, vector(row), graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)})
 		columns = append(columns, column.Column{Values: x.Values, Splits: x.RowSplits})
 	}
-	return b.blocks.processor.Assemble(s, columns)
+	return columns
 }
 
 // raggedFeature returns the column of a feature, given a vector of variants.
@@ -36,12 +42,15 @@ func raggedFeature(s *graph.Scope, f *spec.Feature, rows tfbridge.Output) column
 // steps.
 func (b *Builder) length(s *graph.Scope, rows []tfbridge.Output) tfbridge.Output {
 	bucket, _ := stage.Find[stage.Bucket](b.Stages)
-	i := b.Parse.IndexOf(bucket.Tensor)
-	row := raggedFeature(s, b.Parse.Features[i], graph.Reshape(s, rows[i], s.Const([]int64{1})))
-	columns := map[string]column.Column{bucket.Tensor: row}
+	var features []column.Column
+	for i, f := range b.Parse.Features {
+		features = append(features, raggedFeature(s, f, graph.Reshape(s, rows[i], s.Const([]int64{1}))))
+	}
+	columns := b.blocks.processor.Columns(features)
 	b.blocks.processor.Ragged(s, columns, func(x stage.Stage) bool {
-		step, ok := x.(stage.Step)
-		return ok && step.Changes() == bucket.Tensor
+		_, constant := x.(stage.Constant)
+		_, step := x.(stage.Step)
+		return constant || step
 	})
 	return graph.Subscript(s, columns[bucket.Tensor].Sizes(s, bucket.Axis), graph.At(0))
 }

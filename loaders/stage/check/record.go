@@ -309,18 +309,43 @@ func tensorShapes(s *spec.Spec, shapes map[*spec.Feature][]int64) (map[string][]
 			tensors[c.To] = tensors[c.ShapeFrom]
 		}
 	}
-	for i, step := range s.Steps {
-		shape, err := step.Shape(tensors[step.Changes()])
-		var e *millrace.Error
-		if errors.As(err, &e) {
-			e.Key, e.Tensor = fmt.Sprintf("args.processing_steps[%d]", i), step.Changes()
-		}
-		if err != nil {
+	for _, step := range s.Steps {
+		if err := stepShape(step, tensors); err != nil {
 			return nil, err
 		}
-		tensors[step.Changes()] = shape
 	}
 	return tensors, nil
+}
+
+// stepShape carries out a processing step on the shapes of a record's tensors. It removes
+// the shapes of tensors that the step drops, and the shape of one that depends on the values.
+func stepShape(step spec.Step, tensors map[string][]int64) error {
+	shape, known, err := shapeAfter(step, tensors)
+	var e *millrace.Error
+	if errors.As(err, &e) {
+		e.Key, e.Tensor = fmt.Sprintf("args.processing_steps[%d]", step.Index), step.Reads[0]
+	}
+	for _, name := range append(step.Drops, step.Writes) {
+		delete(tensors, name)
+	}
+	if known {
+		tensors[step.Writes] = shape
+	}
+	return err
+}
+
+// shapeAfter returns the shape of the tensor that a step writes, if it is known.
+func shapeAfter(step spec.Step, tensors map[string][]int64) (shape []int64, known bool, err error) {
+	if step.Writes == "" {
+		return nil, false, nil
+	}
+	if len(step.Reads) == 1 {
+		if in, ok := tensors[step.Reads[0]]; ok {
+			return step.Shape(in)
+		}
+	}
+	shape = step.Result().Shape
+	return shape, !slices.Contains(shape, -1), nil
 }
 
 // checkLengths checks that the features of a record have as many positions.

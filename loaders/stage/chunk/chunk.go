@@ -44,12 +44,12 @@ func stepped(s *spec.Spec, primary spec.Primary, frames int64) int64 {
 	shape := slices.Clone(primary.From.TensorShape())
 	shape[0] = frames
 	for _, step := range s.Steps {
-		if step.Changes() != primary.To {
+		if step.Writes != primary.To {
 			continue
 		}
-		out, err := step.Shape(shape)
-		if err != nil {
-			return frames // reported when the record is read
+		out, known, err := step.Shape(shape)
+		if err != nil || !known || len(out) == 0 {
+			return frames // reported when the record is read, or found when the step is carried out
 		}
 		shape, frames = out, out[0]
 	}

@@ -1,4 +1,4 @@
-package spec
+package tensors
 
 import (
 	"errors"
@@ -8,8 +8,11 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/graph"
 	"millrace/internal/base/figures"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
+	"millrace/tfbridge"
 )
 
 // SliceArgs are the arguments of a processing step of type slice.
@@ -20,26 +23,36 @@ type SliceArgs struct {
 
 // Slice is a processing step of type slice.
 type Slice struct {
-	Tensor  string
 	Text    string // as written
 	Indices []SliceIndex
-	In, Out TensorSpec // before and after, as far as known
+	In, To  processing.Tensor // before and after, as far as known
 }
 
-// Type returns "slice".
-func (*Slice) Type() string { return "slice" }
+// Explain returns the part that is taken.
+func (s *Slice) Explain() string { return s.Text }
 
-// Explain names the tensor and the part that is taken.
-func (s *Slice) Explain() string { return s.Tensor + ", " + s.Text }
-
-// Changes returns the tensor.
-func (s *Slice) Changes() string { return s.Tensor }
-
-// Result returns the tensor afterwards.
-func (s *Slice) Result() TensorSpec { return s.Out }
+// Out returns the tensor afterwards.
+func (s *Slice) Out() processing.Tensor { return s.To }
 
 // Removes reports whether the slice takes a single position of an axis.
 func (s *Slice) Removes(axis int) bool { return axis < len(s.Indices) && s.Indices[axis].Single }
+
+// Columns says that joined rows have a form of their slices.
+func (s *Slice) Columns() {}
+
+// Build takes the slice of one example.
+func (s *Slice) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	return s.Batch(b.Scope, in[0], 0)
+}
+
+// Batch takes the slice of each example of a tensor that has lead dimensions before an example's own.
+func (s *Slice) Batch(scope *graph.Scope, x tfbridge.Output, lead int) tfbridge.Output {
+	indices := make([]graph.Index, lead, lead+len(s.Indices)) // the zero Index is a whole dimension
+	for _, i := range s.Indices {
+		indices = append(indices, graph.Index{Single: i.Single, Begin: i.Begin, End: i.End})
+	}
+	return graph.Subscript(scope, x, indices...)
+}
 
 // Shape returns the shape that the slice gives.
 func (s *Slice) Shape(in []int64) ([]int64, error) {
@@ -61,36 +74,37 @@ func (s *Slice) Shape(in []int64) ([]int64, error) {
 	return out, nil
 }
 
-// check checks a slice by itself and on the tensor.
-func (a *SliceArgs) check(c stepPart, t *tensorState) Step {
+// Check checks a slice by itself and on the tensor.
+func (a *SliceArgs) Check(c *processing.Context) processing.Step {
 	if a.At == nil || a.Bad("slice") {
 		return nil
 	}
 	at := a.Key("slice")
 	indices, err := parseSlice(a.Slice)
 	if err != nil {
-		c.inConfig.Report(at, "%s is not a slice: %v", decl.Quote(a.Slice), err)
+		c.Report(at, "%s is not a slice: %v", decl.Quote(a.Slice), err)
 		return nil
 	}
-	if t == nil || !t.shaped {
+	t, ok := c.Input()
+	if !ok {
 		return nil
 	}
 	if len(indices) > len(t.Shape) {
-		c.inConfig.Report(at, "the slice %s has %s, the tensor %s", decl.Quote(a.Slice), figures.Plural(int64(len(indices)), "index", "indices"), dimensions(len(t.Shape)))
+		c.Report(at, "the slice %s has %s, the tensor %s", decl.Quote(a.Slice), figures.Plural(int64(len(indices)), "index", "indices"), processing.Dimensions(len(t.Shape)))
 		return nil
 	}
 	shape, err := slicedShape(t.Shape, indices)
 	if err != nil {
-		c.inConfig.Report(at, "the slice %s: %v", decl.Quote(a.Slice), err)
+		c.Report(at, "the slice %s: %v", decl.Quote(a.Slice), err)
 		return nil
 	}
-	if t.sequence && indices[0].Single {
-		c.inConfig.Report(at, "the slice %s takes away the time axis of the sequence %s; take a range of it", decl.Quote(a.Slice), decl.Quote(t.Name))
+	if t.Sequence && indices[0].Single {
+		c.Report(at, "the slice %s takes away the time axis of the sequence %s; take a range of it", decl.Quote(a.Slice), decl.Quote(t.Name))
 		return nil
 	}
-	out := t.TensorSpec
+	out := t.Tensor
 	out.Shape = shape
-	return &Slice{Tensor: t.Name, Text: a.Slice, Indices: indices, In: t.TensorSpec, Out: out}
+	return &Slice{Text: a.Slice, Indices: indices, In: t.Tensor, To: out}
 }
 
 // parseSlice parses a slice such as [3,:,4:,:-2,1:4]. Brackets are optional.

@@ -1,0 +1,79 @@
+package process
+
+import (
+	"millrace/graph"
+	"millrace/loaders/build/column"
+	"millrace/loaders/build/target"
+	"millrace/loaders/processing"
+	"millrace/loaders/processing/tensors"
+	"millrace/loaders/stage"
+	"millrace/tfbridge"
+)
+
+// step builds processing steps of any type. The dense form of most of them works on one
+// example alone; see [spec.Step.Batchable].
+type step struct {
+	stage.Step
+	target *target.Target
+}
+
+func newStep(p *Processor, s stage.Step) room { return step{s, p.Target} }
+
+func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
+	s = s.SubScope(x.Type)
+	if part, ok := x.Action.(*tensors.Slice); ok {
+		values[x.Writes] = part.Batch(s, values[x.Reads[0]], lead)
+	} else if x.Writes != "" {
+		values[x.Writes] = x.build(s, func(name string) tfbridge.Output { return values[name] })
+	}
+	for _, name := range x.Drops {
+		delete(values, name)
+	}
+}
+
+// build builds the step on tensors of an example, or of several where it is elementwise.
+func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tfbridge.Output {
+	var in []tfbridge.Output
+	for _, name := range x.Reads {
+		in = append(in, tensor(name))
+	}
+	if s.Err() != nil {
+		return tfbridge.Output{}
+	}
+	site := &processing.Site{Scope: s}
+	if p, ok := x.Action.(processing.Prepared); ok {
+		site.Prepared = x.target.Prepare(x.Index, p)
+	}
+	return x.Action.Build(site, in)
+}
+
+func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
+	s = s.SubScope(x.Type)
+	if part, ok := x.Action.(*tensors.Slice); ok {
+		columns[x.Writes] = slice{part, x.Reads[0], x.Key, x.target}.rows(s, columns[x.Reads[0]])
+	} else if x.Writes != "" && !x.Batchable() {
+		columns[x.Writes] = x.single(s, columns)
+	} else if x.Writes != "" {
+		values := x.build(s, func(name string) tfbridge.Output { return columns[name].Values })
+		columns[x.Writes] = column.Column{Values: values, Splits: columns[x.Reads[0]].Splits}
+	}
+	for _, name := range x.Drops {
+		delete(columns, name)
+	}
+}
+
+// single builds the step on columns that have one row.
+func (x step) single(s *graph.Scope, columns map[string]column.Column) column.Column {
+	y := x.build(s, func(name string) tfbridge.Output {
+		c := columns[name]
+		if c.Ragged() {
+			return c.Values
+		}
+		return graph.Subscript(s, c.Values, graph.At(0))
+	})
+	if shape := x.Result().Shape; len(shape) == 0 || shape[0] >= 0 {
+		return column.Column{Values: graph.ExpandDims(s, y, 0)}
+	}
+	length := graph.Subscript(s, graph.Shape(s, y), graph.Until(1))
+	return column.Column{Values: y, Splits: graph.ConcatV2(s, []tfbridge.Output{s.Const([]int64{0}), length}, 0)}
+}

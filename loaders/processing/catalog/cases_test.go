@@ -1,0 +1,317 @@
+package catalog_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"millrace"
+	"millrace/graph"
+	"millrace/internal/base/jsonpos"
+	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
+	"millrace/loaders/decl"
+	"millrace/loaders/processing"
+	"millrace/loaders/processing/catalog"
+	"millrace/tfbridge"
+)
+
+func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
+
+// recorded is a tensor as testdata/record.py writes it.
+type recorded struct {
+	DType   string
+	Shape   []int64
+	Data    []byte
+	Zlib    []byte
+	Strings [][]byte
+}
+
+// recordedCase is a step with what Python gave.
+type recordedCase struct {
+	Name  string
+	Step  json.RawMessage
+	In    []recorded
+	Seed  []string // the pair of int64 of a random step
+	Want  *recorded
+	Fails string
+}
+
+// tensor returns the tensor.
+func (r *recorded) tensor(t *testing.T) *tfbridge.Tensor {
+	t.Helper()
+	d, _ := processing.Loadable(r.DType)
+	var x *tfbridge.Tensor
+	var err error
+	if r.DType == "string" {
+		x, err = tfbridge.NewStringTensor(r.Shape, r.Strings)
+	} else {
+		x, err = tfbridge.ReadTensor(d, r.Shape, bytes.NewReader(r.bytes(t)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// bytes returns the bytes of numbers.
+func (r *recorded) bytes(t *testing.T) []byte {
+	if r.Zlib == nil {
+		return r.Data
+	}
+	z, err := zlib.NewReader(bytes.NewReader(r.Zlib))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// checkedStep returns the step of a case, checked for tensors whose dimensions are known, or all
+// unknown.
+func checkedStep(t *testing.T, c *recordedCase, unknown bool) processing.Step {
+	t.Helper()
+	entry, err := jsonpos.Parse(c.Step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var step struct {
+		Type string
+		Args json.RawMessage
+	}
+	if err := json.Unmarshal(c.Step, &step); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(catalog.Types, func(x processing.Type) bool { return x.Name == step.Type })
+	if i < 0 {
+		t.Fatalf("no step %q", step.Type)
+	}
+	args := catalog.Types[i].Args()
+	r := &decl.Reporter{File: "case", Class: millrace.ErrConfig, Limit: millrace.ErrLimit}
+	r.Decode(entry.Key("args"), args)
+	x := &processing.Context{Type: step.Type, Reporter: r, Entry: entry, Known: true}
+	for _, in := range c.In {
+		d, _ := processing.Loadable(in.DType)
+		shape := slices.Clone(in.Shape)
+		for k := range shape {
+			if unknown {
+				shape[k] = -1
+			}
+		}
+		if shape == nil {
+			shape = []int64{}
+		}
+		x.In = append(x.In, processing.Input{Tensor: processing.Tensor{Name: "x", DType: d, Shape: shape}})
+	}
+	checked := args.Check(x)
+	if checked == nil && !unknown {
+		t.Fatalf("refused: %v", r.Finish())
+	}
+	return checked
+}
+
+// fits reports whether a tensor has the data type and shape that the check promised.
+func fits(promised processing.Tensor, x *tfbridge.Tensor) bool {
+	shape := x.Shape()
+	if promised.DType != x.DataType() || len(promised.Shape) != len(shape) {
+		return false
+	}
+	for i, n := range promised.Shape {
+		if n >= 0 && n != shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// same reports whether a tensor is what Python gave, bit for bit.
+func same(t *testing.T, want *recorded, x *tfbridge.Tensor) bool {
+	t.Helper()
+	if x.DataType().String() != want.DType || !slices.Equal(x.Shape(), want.Shape) {
+		return false
+	}
+	if want.DType == "string" {
+		got, err := x.Strings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.EqualFunc(got, want.Strings, func(a string, b []byte) bool { return a == string(b) })
+	}
+	var got bytes.Buffer
+	if _, err := x.WriteContentsTo(&got); err != nil {
+		t.Fatal(err)
+	}
+	if d := x.DataType(); d == tfbridge.Half || d == tfbridge.Float || d == tfbridge.Double {
+		return sameFloats(got.Bytes(), want.bytes(t), d)
+	}
+	return bytes.Equal(got.Bytes(), want.bytes(t))
+}
+
+// sameFloats compares numbers bit for bit, but takes any two that are NaN as equal: their sign
+// depends on the position of a value in its vector, in Python too.
+func sameFloats(a, b []byte, d tfbridge.DataType) bool {
+	n := d.Size()
+	if len(a) != len(b) {
+		return false
+	}
+	for i := 0; i < len(a); i += n {
+		if !bytes.Equal(a[i:i+n], b[i:i+n]) && !(isNaN(a[i:i+n]) && isNaN(b[i:i+n])) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNaN reports whether the bytes of a number of floating point are NaN.
+func isNaN(x []byte) bool {
+	switch len(x) {
+	case 2:
+		h := binary.LittleEndian.Uint16(x)
+		return h&0x7c00 == 0x7c00 && h&0x3ff != 0
+	case 4:
+		return math.IsNaN(float64(math.Float32frombits(binary.LittleEndian.Uint32(x))))
+	}
+	return math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(x)))
+}
+
+// Every step gives what TensorFlow gives in Python, bit for bit, with data type and shape
+// as the check of the config says. A step that may be built on batches gives the same there. Every
+// type of step has cases.
+func TestRecordedCases(t *testing.T) {
+	testruntime.Need(t)
+	files, err := filepath.Glob("testdata/cases/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []recordedCase
+		if err := json.Unmarshal(text, &cases); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			for i := range cases {
+				t.Run(cases[i].Name, func(t *testing.T) { runCase(t, &cases[i]) })
+				var step struct{ Type string }
+				if err := json.Unmarshal(cases[i].Step, &step); err != nil {
+					t.Fatal(err)
+				}
+				count[step.Type]++
+			}
+		})
+	}
+	for _, x := range catalog.Types {
+		if n := count[x.Name]; n < 4 && !fewCases[x.Name] {
+			t.Errorf("%s has %d recorded cases", x.Name, n)
+		}
+	}
+}
+
+// fewCases are steps that have nothing to record: tested elsewhere.
+var fewCases = map[string]bool{"slice": true, "drop": true, "rename": true}
+
+func runCase(t *testing.T, c *recordedCase) {
+	for _, unknown := range []bool{false, true} {
+		step := checkedStep(t, c, unknown)
+		if step == nil {
+			continue // some steps need to know a dimension
+		}
+		s := graph.NewScope()
+		defer s.Graph().Close()
+		site := &processing.Site{Scope: s}
+		if c.Seed != nil {
+			site.Seed = s.Const(seedOf(t, c.Seed))
+		}
+		if p, ok := step.(processing.Prepared); ok {
+			site.Prepared = p.Prepare(s)
+		}
+		feeds := map[tfbridge.Output]*tfbridge.Tensor{}
+		var in []tfbridge.Output
+		for _, x := range c.In {
+			value := x.tensor(t)
+			defer value.Close()
+			dims := slices.Clone(x.Shape)
+			for i := range dims {
+				if unknown {
+					dims[i] = -1
+				}
+			}
+			in = append(in, s.Placeholder(value.DataType(), tfbridge.MakeShape(dims...)))
+			feeds[in[len(in)-1]] = value
+		}
+		fetches := []tfbridge.Output{step.Build(site, in)}
+		if processing.IsElementwise(step) {
+			both := step.Build(site, []tfbridge.Output{graph.Pack(s, []tfbridge.Output{in[0], in[0]}, 0)})
+			fetches = append(fetches, graph.Unpack(s, both, 2, 0)...)
+		}
+		if err := s.Err(); err != nil {
+			t.Fatalf("build: %v", err)
+		}
+		run(t, c, step, runOf{s, feeds, fetches})
+	}
+}
+
+// seedOf returns the pair of a random step.
+func seedOf(t *testing.T, pair []string) []int64 {
+	seed := make([]int64, len(pair))
+	for i, text := range pair {
+		var err error
+		if seed[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return seed
+}
+
+// runOf is a graph that was built for a case.
+type runOf struct {
+	s       *graph.Scope
+	feeds   map[tfbridge.Output]*tfbridge.Tensor
+	fetches []tfbridge.Output
+}
+
+func run(t *testing.T, c *recordedCase, step processing.Step, r runOf) {
+	t.Helper()
+	session, err := tfbridge.NewSession(r.s.Graph(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	got, err := session.Run(r.feeds, r.fetches, nil)
+	if c.Want == nil {
+		if err == nil {
+			t.Errorf("no error, in Python %s", c.Fails)
+		}
+		for _, x := range got {
+			x.Close()
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range got {
+		defer x.Close()
+		if !same(t, c.Want, x) {
+			t.Errorf("result %d of %s, %d in Python %s %v:\n got %v\nwant %v", i, x.DataType(), len(got), c.Want.DType, c.Want.Shape, x, c.Want.bytes(t))
+		}
+		if i == 0 && !fits(step.Out(), x) {
+			t.Errorf("the check says %v, the result is %s %v", step.Out(), x.DataType(), x.Shape())
+		}
+	}
+}

@@ -1,0 +1,58 @@
+// Package catalog lists the types of processing steps. A new type is a file in the folder
+// of its family, and one more line here.
+package catalog
+
+import (
+	"millrace/loaders/processing"
+	"millrace/loaders/processing/numbers"
+	"millrace/loaders/processing/tensors"
+	"millrace/loaders/processing/text"
+)
+
+// Types are the types of processing steps, in the order that schemas list them.
+var Types = []processing.Type{
+	// Tensors of any data type.
+	{Name: "slice", Doc: "Takes a part of the tensor.", Args: func() processing.Args { return new(tensors.SliceArgs) }},
+	{Name: "cast", Doc: "Converts the tensor to another data type.", Args: func() processing.Args { return new(tensors.CastArgs) }},
+	{Name: "reshape", Doc: "Gives the values another shape.", Args: func() processing.Args { return new(tensors.ReshapeArgs) }},
+	{Name: "transpose", Doc: "Exchanges axes.", Args: func() processing.Args { return new(tensors.TransposeArgs) }},
+	{Name: "expand_dims", Doc: "Adds an axis of size 1.", Args: func() processing.Args { return new(tensors.ExpandDimsArgs) }},
+	{Name: "squeeze", Doc: "Removes an axis of size 1.", Args: func() processing.Args { return new(tensors.SqueezeArgs) }},
+	{Name: "gather", Doc: "Takes positions of an axis.", Args: func() processing.Args { return new(tensors.GatherArgs) }},
+	{Name: "pad", Doc: "Adds values before and after the axes.", Args: func() processing.Args { return new(tensors.PadArgs) }},
+	{Name: "concat", Doc: "Joins tensors along an axis.", Args: func() processing.Args { return new(tensors.ConcatArgs) }, Reads: processing.Several},
+	{Name: "stack", Doc: "Joins tensors along a new axis.", Args: func() processing.Args { return new(tensors.StackArgs) }, Reads: processing.Several},
+	{Name: "drop", Doc: "Removes tensors that only steps need.", Args: func() processing.Args { return new(tensors.DropArgs) }, Reads: processing.Any, Drops: true},
+	{Name: "rename", Doc: "Gives the tensor another name.", Args: func() processing.Args { return new(tensors.RenameArgs) }, Named: true, Moves: true},
+	{Name: "constant", Doc: "Makes a tensor with one value everywhere.", Args: func() processing.Args { return new(tensors.ConstantArgs) }, Reads: processing.None},
+
+	// Numbers.
+	{Name: "scale", Doc: "Computes x * factor + offset.", Args: func() processing.Args { return new(numbers.ScaleArgs) }},
+	{Name: "normalize", Doc: "Computes (x - mean) / std.", Args: func() processing.Args { return new(numbers.NormalizeArgs) }},
+	{Name: "clip", Doc: "Limits the values to a range.", Args: func() processing.Args { return new(numbers.ClipArgs) }},
+	{Name: "abs", Doc: "Takes absolute values.", Args: func() processing.Args { return new(numbers.AbsArgs) }},
+	{Name: "log", Doc: "Takes natural logarithms.", Args: func() processing.Args { return new(numbers.LogArgs) }},
+	{Name: "log1p", Doc: "Computes log(1 + x).", Args: func() processing.Args { return new(numbers.Log1pArgs) }},
+	{Name: "exp", Doc: "Computes e to the power of x.", Args: func() processing.Args { return new(numbers.ExpArgs) }},
+	{Name: "sqrt", Doc: "Takes square roots.", Args: func() processing.Args { return new(numbers.SqrtArgs) }},
+	{Name: "bucketize", Doc: "Replaces each value by the number of its bucket.", Args: func() processing.Args { return new(numbers.BucketizeArgs) }},
+	{Name: "one_hot", Doc: "Adds an axis of classes, with another value at the class that the number names.", Args: func() processing.Args { return new(numbers.OneHotArgs) }},
+	{Name: "multi_hot", Doc: "Replaces the last axis, a set of classes, by an axis of all classes.", Args: func() processing.Args { return new(numbers.MultiHotArgs) }},
+	{Name: "compare", Doc: "Compares each value with one, which gives a bool.", Args: func() processing.Args { return new(numbers.CompareArgs) }},
+	{Name: "arithmetic", Doc: "Computes with the values of two tensors.", Args: func() processing.Args { return new(numbers.ArithmeticArgs) }, Reads: processing.Several},
+
+	// Text.
+	{Name: "lower", Doc: "Makes the letters A to Z small.", Args: func() processing.Args { return new(text.LowerArgs) }},
+	{Name: "upper", Doc: "Makes the letters a to z capital.", Args: func() processing.Args { return new(text.UpperArgs) }},
+	{Name: "strip", Doc: "Removes white space from both ends of each string.", Args: func() processing.Args { return new(text.StripArgs) }},
+	{Name: "regex_replace", Doc: "Replaces what a regular expression matches.", Args: func() processing.Args { return new(text.RegexReplaceArgs) }},
+	{Name: "split", Doc: "Splits a string into a vector.", Args: func() processing.Args { return new(text.SplitArgs) }},
+	{Name: "split_bytes", Doc: "Splits a string into a vector of its bytes.", Args: func() processing.Args { return new(text.SplitBytesArgs) }},
+	{Name: "unicode_decode", Doc: "Splits a string into a vector of code points, int32.", Args: func() processing.Args { return new(text.UnicodeDecodeArgs) }},
+	{Name: "join", Doc: "Joins strings: those along the last axis, or those of several tensors.", Args: func() processing.Args { return new(text.JoinArgs) }, Reads: processing.Any},
+	{Name: "substr", Doc: "Takes a part of each string.", Args: func() processing.Args { return new(text.SubstrArgs) }},
+	{Name: "to_number", Doc: "Reads a number from each string.", Args: func() processing.Args { return new(text.ToNumberArgs) }},
+	{Name: "ngrams", Doc: "Makes a vector of all runs of words of a vector.", Args: func() processing.Args { return new(text.NgramsArgs) }},
+	{Name: "lookup", Doc: "Replaces each string by its number in a vocabulary, an int64.", Args: func() processing.Args { return new(text.LookupArgs) }},
+	{Name: "hash", Doc: "Replaces each string by a number that is computed from it, an int64.", Args: func() processing.Args { return new(text.HashArgs) }},
+}

@@ -1,0 +1,209 @@
+"""Records what TensorFlow gives for processing steps: python record.py writes cases/*.json.
+
+A case has a step as in a config, the tensors that it reads, and the tensor that it gives;
+without one Python raised an error. Numbers are the bytes of the tensor in base64.
+"""
+
+import base64
+import json
+import os
+import zlib
+
+import numpy as np
+import tensorflow as tf
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases")
+
+
+def encode(x):
+    x = np.asarray(x)
+    if x.dtype == object or x.dtype.kind in "SU":
+        flat = [v if isinstance(v, bytes) else str(v).encode() for v in x.ravel().tolist()]
+        return {"dtype": "string", "shape": list(x.shape), "strings": [base64.b64encode(v).decode() for v in flat]}
+    data = np.ascontiguousarray(x).tobytes()
+    name = str(tf.as_dtype(x.dtype).name)
+    out = {"dtype": name, "shape": list(x.shape)}
+    packed = zlib.compress(data, 9)
+    if len(packed) + 16 < len(data):
+        out["zlib"] = base64.b64encode(packed).decode()
+    else:
+        out["data"] = base64.b64encode(data).decode()
+    return out
+
+
+class Cases:
+    def __init__(self, family):
+        self.family, self.list = family, []
+
+    def add(self, name, kind, fn, *inputs, seed=None, **args):
+        case = {"name": name, "step": {"type": kind, "args": args}, "in": [encode(x) for x in inputs]}
+        if len(inputs) > 1:
+            case["step"]["tensors"] = ["x"] * len(inputs)
+        if seed is not None:
+            case["seed"] = [str(int(s)) for s in seed]
+        try:
+            out = fn(*[tf.constant(x) for x in inputs])
+            case["want"] = encode(out.numpy() if hasattr(out, "numpy") else out)
+        except (tf.errors.InvalidArgumentError, ValueError) as e:
+            case["fails"] = type(e).__name__
+        self.list.append(case)
+
+    def write(self):
+        with open(os.path.join(HERE, self.family + ".json"), "w") as f:
+            f.write("[\n" + ",\n".join(json.dumps(c) for c in self.list) + "\n]\n")
+
+
+def f32(*x):
+    return np.array(x, np.float32)
+
+
+odd = np.array([0.0, -0.0, 1.5, -2.5, np.nan, np.inf, -np.inf, 300.7, -1e10, 1e-40], np.float32)
+
+
+def tensors():
+    c = Cases("tensors")
+    m = np.arange(12, dtype=np.int32).reshape(3, 4)
+    for to in ["int32", "uint8", "int64", "float16", "float64", "bool"]:
+        x = odd if to in ("float16", "float64", "bool") else np.array([0, 1.9, -1.9, 100.5], np.float32)
+        c.add("cast to " + to, "cast", lambda v, to=to: tf.cast(v, to), x, dtype=to)
+    c.add("cast empty", "cast", lambda v: tf.cast(v, "int32"), np.zeros([0, 3], np.float32), dtype="int32")
+    c.add("cast wraps", "cast", lambda v: tf.cast(v, "uint8"), np.array([256, -1, 511], np.int32), dtype="uint8")
+    c.add("saturate", "cast", lambda v: tf.saturate_cast(v, "uint8"), f32(-5, 0.5, 254.9, 300), dtype="uint8", saturate=True)
+    c.add("saturate ints", "cast", lambda v: tf.saturate_cast(v, "int8"), np.array([-1000, 5, 1000], np.int32), dtype="int8", saturate=True)
+    c.add("reshape", "reshape", lambda v: tf.reshape(v, [2, -1]), m, shape=[2, -1])
+    c.add("reshape scalar", "reshape", lambda v: tf.reshape(v, []), f32(7), shape=[])
+    c.add("reshape empty", "reshape", lambda v: tf.reshape(v, [3, 0]), np.zeros([0, 2], np.float32), shape=[3, 0])
+    c.add("reshape strings", "reshape", lambda v: tf.reshape(v, [2, 2]), np.array([b"a", b"\xff", b"", b"d"], object), shape=[2, 2])
+    c.add("transpose", "transpose", lambda v: tf.transpose(v, [1, 0]), m, perm=[1, 0])
+    c.add("transpose 3", "transpose", lambda v: tf.transpose(v, [2, 0, 1]), np.arange(24, dtype=np.int16).reshape(2, 3, 4), perm=[2, 0, 1])
+    c.add("transpose scalar", "transpose", lambda v: tf.transpose(v, []), np.float32(2), perm=[])
+    c.add("transpose empty", "transpose", lambda v: tf.transpose(v, [1, 0]), np.zeros([0, 2], np.float32), perm=[1, 0])
+    for axis in (0, 1, -1, 2):
+        c.add("expand_dims %d" % axis, "expand_dims", lambda v, a=axis: tf.expand_dims(v, a), m, axis=axis)
+    for axis, shape in ((0, [1, 4]), (1, [3, 1, 2]), (-1, [2, 1]), (0, [1])):
+        c.add("squeeze %d of %s" % (axis, shape), "squeeze", lambda v, a=axis: tf.squeeze(v, [a]), np.zeros(shape, np.uint8), axis=axis)
+    c.add("gather", "gather", lambda v: tf.gather(v, [2, 0, 2], axis=0), m, indices=[2, 0, 2])
+    c.add("gather columns", "gather", lambda v: tf.gather(v, [3], axis=-1), m, indices=[3], axis=-1)
+    c.add("gather none", "gather", lambda v: tf.gather(v, np.zeros([0], np.int64), axis=1), m, indices=[], axis=1)
+    c.add("gather strings", "gather", lambda v: tf.gather(v, [1], axis=0), np.array([b"x", b"y"], object), indices=[1])
+    c.add("pad", "pad", lambda v: tf.pad(v, [[1, 0], [0, 2]], constant_values=7), m, paddings=[[1, 0], [0, 2]], value=7)
+    c.add("pad none", "pad", lambda v: tf.pad(v, [[0, 0]]), f32(1, 2), paddings=[[0, 0]])
+    c.add("pad empty", "pad", lambda v: tf.pad(v, [[2, 1]], constant_values=-0.5), np.zeros([0], np.float32), paddings=[[2, 1]], value=-0.5)
+    c.add("pad strings", "pad", lambda v: tf.pad(v, [[0, 1]], constant_values="-"), np.array([b"x"], object), paddings=[[0, 1]], value="-")
+    c.add("concat", "concat", lambda a, b: tf.concat([a, b], 0), m, m[:1])
+    c.add("concat columns", "concat", lambda a, b: tf.concat([a, b], -1), m, m[:, :1], axis=-1)
+    c.add("concat one", "concat", lambda a: tf.concat([a], 0), m)
+    c.add("concat empty", "concat", lambda a, b: tf.concat([a, b], 0), m, m[:0])
+    c.add("stack", "stack", lambda a, b: tf.stack([a, b]), m, m + 1)
+    c.add("stack last", "stack", lambda a, b: tf.stack([a, b], -1), m, m + 1, axis=-1)
+    c.add("stack scalars", "stack", lambda a, b: tf.stack([a, b]), np.float32(1), np.float32(2))
+    c.add("stack one", "stack", lambda a: tf.stack([a], 1), m, axis=1)
+    c.add("constant", "constant", lambda: tf.fill([2, 1], np.float32(1.5)), dtype="float32", shape=[2, 1], value=1.5)
+    c.add("constant scalar", "constant", lambda: tf.constant(-3, tf.int8), dtype="int8", value=-3)
+    c.add("constant empty", "constant", lambda: tf.fill([0, 2], ""), dtype="string", shape=[0, 2])
+    c.add("constant bool", "constant", lambda: tf.fill([2], True), dtype="bool", shape=[2], value=True)
+    c.add("rename", "rename", tf.identity, m)
+    c.write()
+
+
+def numbers():
+    c = Cases("numbers")
+    ints = np.array([3, -4, 0, 127], np.int8)
+    halfs = odd.astype(np.float16)
+    for name, x in (("floats", odd), ("halfs", halfs), ("empty", odd[:0]), ("scalar", np.float64(0.1))):
+        t = x.dtype.type
+        c.add("scale " + name, "scale", lambda v, t=t: v * t(1 / 3) + t(0.1), x, factor=1 / 3, offset=0.1)
+        c.add("clip " + name, "clip", lambda v, t=t: tf.clip_by_value(v, t(-1), t(2.5)), x, min=-1, max=2.5)
+        c.add("abs " + name, "abs", tf.abs, x)
+        c.add("log " + name, "log", tf.math.log, x)
+        c.add("log offset " + name, "log", lambda v, t=t: tf.math.log(v + t(1e-3)), x, offset=1e-3)
+        c.add("log1p " + name, "log1p", tf.math.log1p, x)
+        c.add("exp " + name, "exp", tf.math.exp, x)
+        c.add("sqrt " + name, "sqrt", tf.math.sqrt, x)
+        c.add("normalize " + name, "normalize", lambda v, t=t: (v - t(0.5)) / t(0.3), x, mean=0.5, std=0.3)
+    c.add("scale ints", "scale", lambda v: v * np.int8(2) + np.int8(1), ints, factor=2, offset=1)
+    c.add("scale unsigned", "scale", lambda v: v * np.uint8(2), np.array([200, 3], np.uint8), factor=2)
+    c.add("clip ints", "clip", lambda v: tf.clip_by_value(v, np.int8(-3), np.int8(5)), ints, min=-3, max=5)
+    c.add("abs ints", "abs", tf.abs, ints)
+    c.add("abs unsigned", "abs", tf.identity, np.array([200, 3], np.uint8))
+    image = (np.arange(24, dtype=np.float32) / 7).reshape(2, 4, 3)
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    c.add("normalize channels", "normalize", lambda v: (v - np.float32(mean)) / np.float32(std), image, mean=mean, std=std)
+    c.add("normalize one std", "normalize", lambda v: (v - np.float32(mean)) / np.float32(2), image, mean=mean, std=2)
+    edges = [-10.0, 0.5, 10]
+    for name, x in (("floats", odd), ("ints", np.array([-20, 0, 10, 11], np.int64)), ("scalar", np.float32(0.5)), ("empty", odd[:0])):
+        c.add("bucketize " + name, "bucketize", lambda v: tf.raw_ops.Bucketize(input=v, boundaries=edges), x, boundaries=edges)
+    labels = np.array([2, 0, -1, 5], np.int64)
+    c.add("one_hot", "one_hot", lambda v: tf.one_hot(v, 3), labels, depth=3)
+    c.add("one_hot scalar", "one_hot", lambda v: tf.one_hot(v, 4, 5, -1, dtype=tf.int32), np.int32(1), depth=4, on_value=5, off_value=-1, dtype="int32")
+    c.add("one_hot empty", "one_hot", lambda v: tf.one_hot(v, 2), labels[:0], depth=2)
+    c.add("one_hot bool", "one_hot", lambda v: tf.one_hot(v, 2, True, False), np.array([[0], [1]], np.uint8), depth=2, dtype="bool")
+    many = lambda v, d: tf.reduce_max(tf.one_hot(v, d), -2)
+    c.add("multi_hot", "multi_hot", lambda v: many(v, 4), labels, depth=4)
+    c.add("multi_hot rows", "multi_hot", lambda v: many(v, 3), np.array([[0, 0], [2, 1]], np.int32), depth=3)
+    c.add("multi_hot one", "multi_hot", lambda v: many(v, 1), np.array([0], np.int32), depth=1)
+    c.add("multi_hot none", "multi_hot", lambda v: tf.zeros([2]), labels[:0], depth=2)
+    for op, fn in (("eq", tf.equal), ("ne", tf.not_equal), ("lt", tf.less), ("le", tf.less_equal), ("gt", tf.greater), ("ge", tf.greater_equal)):
+        c.add("compare " + op, "compare", lambda v, fn=fn: fn(v, 1.5), odd, op=op, value=1.5)
+    c.add("compare text", "compare", lambda v: tf.equal(v, "b"), np.array([b"a", b"b"], object), op="eq", value="b")
+    c.add("compare empty", "compare", lambda v: tf.less(v, 0), np.zeros([0], np.int32), op="lt", value=0)
+    for op, fn in (("add", tf.add), ("subtract", tf.subtract), ("multiply", tf.multiply), ("divide", tf.divide)):
+        c.add("arithmetic " + op, "arithmetic", fn, odd, odd[::-1], op=op)
+    c.add("arithmetic broadcast", "arithmetic", tf.add, image, f32(1, 2, 3), op="add")
+    c.add("arithmetic ints", "arithmetic", tf.multiply, ints, ints, op="multiply")
+    c.write()
+
+
+def text():
+    c = Cases("text")
+    words = np.array([b"Hello World", b"", b"  \tA b\n ", b"\xffBAD\xfe", "ÄÖ ß Straße".encode(), b"x\x00Y"], object)
+    one = lambda s: np.array(s, object)
+    for kind, fn in (("lower", tf.strings.lower), ("upper", tf.strings.upper), ("strip", tf.strings.strip)):
+        c.add(kind, kind, fn, words)
+        c.add(kind + " scalar", kind, fn, one(b" Mixed Case "))
+        c.add(kind + " empty", kind, fn, words[:0])
+        c.add(kind + " matrix", kind, fn, words[:4].reshape(2, 2))
+    c.add("regex", "regex_replace", lambda v: tf.strings.regex_replace(v, r"[^a-zA-Z ]+", "#"), words, pattern=r"[^a-zA-Z ]+", rewrite="#")
+    c.add("regex first", "regex_replace", lambda v: tf.strings.regex_replace(v, "l", "L", replace_global=False), words, pattern="l", rewrite="L", **{"global": False})
+    c.add("regex groups", "regex_replace", lambda v: tf.strings.regex_replace(v, r"(\w)(\w)", r"\2\1"), words, pattern=r"(\w)(\w)", rewrite=r"\2\1")
+    c.add("regex empty match", "regex_replace", lambda v: tf.strings.regex_replace(v, "x*", "-"), one(b"axb"), pattern="x*", rewrite="-")
+    for i, s in enumerate([b"a b  c", b"", b"   ", b"one", b"\xff a\xfe", "ä ß".encode()]):
+        c.add("split %d" % i, "split", lambda v: tf.strings.split(v), one(s))
+        c.add("split bytes %d" % i, "split_bytes", lambda v: tf.strings.bytes_split(v), one(s))
+        c.add("decode %d" % i, "unicode_decode", lambda v: tf.strings.unicode_decode(v, "UTF-8"), one(s))
+    c.add("split comma", "split", lambda v: tf.strings.split(v, ","), one(b",a,,b,"), sep=",")
+    c.add("split long", "split", lambda v: tf.strings.split(v, "<>"), one(b"a<>b<>"), sep="<>")
+    c.add("decode utf16", "unicode_decode", lambda v: tf.strings.unicode_decode(v, "UTF-16-BE"), one(b"\x00a\x20"), encoding="UTF-16-BE")
+    c.add("join", "join", lambda v: tf.strings.reduce_join(v, -1, separator=" "), words, separator=" ")
+    c.add("join rows", "join", lambda v: tf.strings.reduce_join(v, -1), words.reshape(2, 3))
+    c.add("join none", "join", lambda v: tf.strings.reduce_join(v, -1, separator=","), words[:0], separator=",")
+    c.add("join tensors", "join", lambda a, b: tf.strings.join([a, b], "-"), words, words[::-1], separator="-")
+    c.add("substr", "substr", lambda v: tf.strings.substr(v, 1, 3), np.array([b"abcdef", b"xy"], object), position=1, length=3)
+    c.add("substr from the end", "substr", lambda v: tf.strings.substr(v, -2, 5), np.array([b"abcdef", b"xy"], object), position=-2, length=5)
+    c.add("substr outside", "substr", lambda v: tf.strings.substr(v, 3, 1), np.array([b"ab"], object), position=3, length=1)
+    c.add("substr nothing", "substr", lambda v: tf.strings.substr(v, 0, 0), np.array([b"ab", b"c"], object), position=0, length=0)
+    c.add("number", "to_number", tf.strings.to_number, np.array([b"1.5", b" -2e3 ", b"nan"], object))
+    c.add("number int", "to_number", lambda v: tf.strings.to_number(v, tf.int32), np.array([b"12", b"-7"], object), dtype="int32")
+    c.add("number double", "to_number", lambda v: tf.strings.to_number(v, tf.float64), one(b"0.1"), dtype="float64")
+    c.add("number bad", "to_number", tf.strings.to_number, np.array([b"1.5x"], object))
+    c.add("number none", "to_number", tf.strings.to_number, words[:0])
+    for n, w in ((2, 4), (1, 3), (3, 2), (2, 0)):
+        c.add("ngrams %d of %d" % (n, w), "ngrams", lambda v, n=n: tf.strings.ngrams(v, n), words[:w], width=n)
+    c.add("ngrams separator", "ngrams", lambda v: tf.strings.ngrams(v, 2, separator="__"), words[:3], width=2, separator="__")
+    def table(v, vocab, oov, start):
+        init = tf.lookup.KeyValueTensorInitializer(vocab, np.arange(len(vocab), dtype=np.int64))
+        return tf.lookup.StaticVocabularyTable(init, oov).lookup(v) + start
+    vocab = ["Hello World", "", "the", "ÄÖ ß Straße"]
+    c.add("lookup", "lookup", lambda v: table(v, vocab, 1, 0), words, vocabulary=vocab)
+    c.add("lookup buckets", "lookup", lambda v: table(v, vocab, 5, 10), words, vocabulary=vocab, oov=5, start=10)
+    c.add("lookup scalar", "lookup", lambda v: table(v, vocab, 1, 0), one(b"the"), vocabulary=vocab)
+    c.add("lookup empty", "lookup", lambda v: table(v, vocab, 1, 0), words[:0], vocabulary=vocab)
+    for b in (1, 7, 2**40):
+        c.add("hash %d" % b, "hash", lambda v, b=b: tf.strings.to_hash_bucket_fast(v, b), words, buckets=b)
+    c.add("hash empty", "hash", lambda v: tf.strings.to_hash_bucket_fast(v, 3), words[:0], buckets=3)
+    c.write()
+
+
+if __name__ == "__main__":
+    for family in (tensors, numbers, text):
+        family()

@@ -1,0 +1,29 @@
+// Package processing declares what a processing step is: a type with its arguments, how
+// they are checked, and the operations that carry the step out on one example. Each type is
+// a file in the folder of its family, and a line of the table in package catalog.
+//
+//	type ScaleArgs struct {
+//		decl.Object
+//		Factor float64 `json:"factor" decl:"default=1" doc:"What each value is multiplied with."`
+//	}
+//
+//	func (a *ScaleArgs) Check(c *processing.Context) processing.Step {
+//		t, ok := c.Numbers()
+//		if !ok {
+//			return nil
+//		}
+//		return processing.Map{…}
+//	}
+//
+// # One file for a step
+//
+// The question: a step is declared, documented, checked, printed and built. These were
+// files in three packages, because the packages that check a config must not build graphs.
+// Sixty steps would be two hundred files.
+//
+// The answer: checking is a method that returns a value, and building is a method of this
+// value. Package spec calls the first one only, so it still needs no TensorFlow; package
+// loaders/build/process calls the second one with a graph. A step sees one example. Whether
+// it is built on whole batches is decided by the caller: it may do so for a step that
+// is [Elementwise], and no value differs.
+package processing

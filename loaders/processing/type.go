@@ -1,0 +1,126 @@
+package processing
+
+import (
+	"millrace/graph"
+	"millrace/tfbridge"
+)
+
+// Type declares a type of processing step.
+type Type struct {
+	Name string
+	Doc  string // a sentence for the page of keys
+	Args func() Args
+
+	Reads  Reads
+	Random bool // it draws random numbers, so that it is carried out only in mode train unless "when" is given
+	Drops  bool // it removes the tensors that it reads, and writes none
+	Moves  bool // it removes the tensor that it reads if it writes one of another name
+	Named  bool // it needs "to_name", even with one tensor to read
+}
+
+// Reads says which tensors a type of step reads.
+type Reads int
+
+// The numbers of tensors that steps read.
+const (
+	One     Reads = iota // "tensor"
+	Several              // "tensors", in an order
+	Any                  // "tensor" or "tensors"
+	None                 // neither
+)
+
+// Args are the arguments of one type of step: a pointer to a struct that embeds
+// decl.Object.
+type Args interface {
+	// Check reports what is wrong with the arguments, by themselves and on the tensors of
+	// c. It returns nil where the step cannot be carried out, or a tensor is not known.
+	Check(c *Context) Step
+}
+
+// Step is a checked step. It is read-only, and safe for concurrent use.
+type Step interface {
+	// Explain returns the parameters of the step. They identify it: two steps of a type
+	// with the same parameters give the same values.
+	Explain() string
+
+	// Out returns data type and shape of the tensor that the step writes. Its name is not
+	// set. -1 is an unknown dimension.
+	Out() Tensor
+
+	// Build adds the operations that carry out the step on one example, or with
+	// [Elementwise] on a batch of them. in are the tensors that it reads, in order.
+	Build(b *Site, in []tfbridge.Output) tfbridge.Output
+}
+
+// Elementwise is a step that computes each value of its result from one value of the one
+// tensor that it reads, so that batches and joined rows are as good as one example.
+type Elementwise interface {
+	Step
+	Elementwise() bool
+}
+
+// Prepared is a step that needs an operation outside of the function that carries it out, such as
+// a table.
+type Prepared interface {
+	Step
+
+	// Prepare adds what the step needs, once for a graph. Its result is Site.Prepared.
+	Prepare(s *graph.Scope) tfbridge.Output
+}
+
+// IsElementwise reports whether a step is [Elementwise].
+func IsElementwise(s Step) bool {
+	e, ok := s.(Elementwise)
+	return ok && e.Elementwise()
+}
+
+// Site is where a step is built: the graph of one example.
+type Site struct {
+	*graph.Scope
+	Seed        tfbridge.Output // the pair of int64 that the step's draws follow from; set for random steps only
+	Prepared    tfbridge.Output // what Prepare returned; set for a step that is [Prepared]
+	DecodeLimit int64           // bytes that a decoder may make of an example's bytes; 0 means the default
+}
+
+// Tensor returns an output as a tensor with methods.
+func (b *Site) Tensor(x tfbridge.Output) graph.Tensor { return graph.NewTensor(b.Scope, x) }
+
+// Map is an [Elementwise] step that is a function of one tensor.
+type Map struct {
+	What string // its parameters
+	To   Tensor // what it writes
+	Func func(b *Site, x tfbridge.Output) tfbridge.Output
+}
+
+// Explain returns the parameters.
+func (m Map) Explain() string { return m.What }
+
+// Out returns what the step writes.
+func (m Map) Out() Tensor { return m.To }
+
+// Build calls the function.
+func (m Map) Build(b *Site, in []tfbridge.Output) tfbridge.Output { return m.Func(b, in[0]) }
+
+// Elementwise returns true.
+func (Map) Elementwise() bool { return true }
+
+// Fold is a step that is a function of the tensors of one example.
+type Fold struct {
+	What string // its parameters
+	To   Tensor // what it writes
+	Func func(b *Site, in []tfbridge.Output) tfbridge.Output
+}
+
+// Explain returns the parameters.
+func (f Fold) Explain() string { return f.What }
+
+// Out returns what the step writes.
+func (f Fold) Out() Tensor { return f.To }
+
+// Build calls the function.
+func (f Fold) Build(b *Site, in []tfbridge.Output) tfbridge.Output { return f.Func(b, in) }
+
+// Scalar adds a constant of a data type. The value is one that the data type holds.
+func (b *Site) Scalar(value any, d tfbridge.DataType) tfbridge.Output {
+	return graph.Cast(b.Scope, b.Const(value), d)
+}
