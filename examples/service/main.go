@@ -1,12 +1,11 @@
-// Command service answers HTTP requests from a SavedModel.
+// Command service answers HTTP requests from a SavedModel by TensorFlow Serving's REST interface.
 //
 //	go run . -model ../digits/model -name digits
 //	curl -d '{"instances": [...]}' localhost:8501/v1/models/digits:predict
 //
-// It is a module of its own, like any program that uses millrace. It implements
-// the part of TensorFlow Serving's REST interface that one model needs. Every
-// request has a deadline; on SIGINT or SIGTERM the program answers the requests
-// in flight before it ends.
+// It is a module of its own, like any program that uses millrace. Requests share batches, every
+// request has a deadline, and on SIGINT or SIGTERM the program answers the requests in flight before
+// it ends.
 package main
 
 import (
@@ -16,13 +15,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
-	"millrace/graph"
+	"millrace/serving"
+	"millrace/serving/batching"
+	"millrace/serving/rest"
 )
 
 func main() {
@@ -40,7 +40,7 @@ func main() {
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
 	addr := flags.String("addr", "localhost:8501", "address to listen on")
-	dir := flags.String("model", "", "folder of the SavedModel")
+	dir := flags.String("model", "", "folder of the SavedModel, or of its versions")
 	name := flags.String("name", "model", "name of the model in URLs")
 	timeout := flags.Duration("timeout", 5*time.Second, "longest time for a request")
 	grace := flags.Duration("grace", 10*time.Second, "longest time for the requests in flight at the end")
@@ -55,25 +55,23 @@ func run(ctx context.Context, args []string) (err error) {
 	if *dir == "" {
 		return errors.New("-model is missing: name the SavedModel to serve")
 	}
-	model, err := graph.LoadModel(*dir, nil)
+	models, err := serving.New(ctx, []serving.ModelConfig{{Name: *name, BasePath: *dir}}, &serving.Options{Batching: &batching.Options{}})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, model.Close()) }()
+	defer func() { err = errors.Join(err, models.Close()) }()
 
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return err
 	}
 	slog.Info("serving", "model", *dir, "url", fmt.Sprintf("http://%s/v1/models/%s", listener.Addr(), *name))
-	s := &server{name: *name, model: model, timeout: *timeout, maxBody: *maxBody}
-	return serve(ctx, listener, s.handler(), *grace)
+	web := rest.NewServer(models, &rest.ServerOptions{Options: rest.Options{Timeout: *timeout, MaxBodyBytes: *maxBody}})
+	return serve(ctx, listener, web, *grace)
 }
 
-// serve answers requests until ctx ends. It then waits for the requests in
-// flight.
-func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
-	web := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+// serve answers requests until ctx ends. It then waits for the requests in flight.
+func serve(ctx context.Context, l net.Listener, web *rest.Server, grace time.Duration) error {
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(l) }()
 	select {
@@ -82,11 +80,10 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Durat
 	case <-ctx.Done():
 	}
 	slog.Info("shutting down")
-	// The requests' own contexts do not descend from ctx, so they run on.
-	last, cancel := context.WithTimeout(context.Background(), grace)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := web.Shutdown(last); err != nil {
-		return errors.Join(fmt.Errorf("requests were still running after %v", grace), web.Close())
+		return fmt.Errorf("requests were still running after %v: %w", grace, err)
 	}
-	return nil
+	return <-ended
 }
