@@ -1,6 +1,8 @@
 package events_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"math"
@@ -232,4 +234,32 @@ func TestFailedWrites(t *testing.T) {
 	}
 	check("closed", calls("x"))
 	check("closed", map[string]error{"Graph": w.Graph(nil), "Flush": w.Flush()})
+}
+
+// Hyperparameters are encoded as TensorBoard's own messages encode them; recorded from
+// tensorboard.plugins.hparams 2.21, with the time 1.5.
+func TestHyperparameters(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir, nil)
+	if err := w.Hyperparameters(map[string]any{"batch_size": 32.0, "optimizer": "adam", "use_ema": true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := read(t, dir)
+	value := all[len(all)-1].GetSummary().GetValue()[0]
+	plugin := value.GetMetadata().GetPluginData()
+	if value.GetTag() != "_hparams_/session_start_info" || plugin.GetPluginName() != "hparams" {
+		t.Errorf("value %v", value)
+	}
+	want, err := hex.DecodeString("1a460a170a0a62617463685f73697a6512091100000000000040400a130a096f7074696d697a657212061a046164616d0a0d0a077573655f656d611202200129000000000000f83f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := slices.Clone(plugin.GetContent())
+	copy(content[max(0, len(content)-8):], want[len(want)-8:]) // the time
+	if !bytes.Equal(content, want) {
+		t.Errorf("content %x\nwant    %x", content, want)
+	}
 }

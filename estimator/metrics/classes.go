@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"millrace"
 )
@@ -176,7 +177,10 @@ const maxClasses = 4096
 
 // confusion counts labels by what was predicted for them. It grows with the
 // classes that it sees.
-type confusion struct{ counts [][]float64 }
+type confusion struct {
+	counts [][]float64
+	names  []string // names of the classes; nil: they have none
+}
 
 // Add adds a batch.
 func (c *confusion) Add(b *Batch) error {
@@ -219,11 +223,21 @@ func (c *confusion) grow(class int64) error {
 	return nil
 }
 
-// Result returns the matrix.
+// Result returns the matrix. Classes beyond the names are named by their number.
 func (c *confusion) Result() Value {
+	if len(c.names) > 0 {
+		c.grow(int64(len(c.names)) - 1) // New has checked the number
+	}
 	matrix := make([][]float64, len(c.counts))
 	for i, row := range c.counts {
 		matrix[i] = slices.Clone(row)
 	}
-	return Value{Number: math.NaN(), Matrix: matrix}
+	v := Value{Number: math.NaN(), Matrix: matrix}
+	if c.names != nil {
+		v.Classes = slices.Clone(c.names)
+		for i := len(v.Classes); i < len(matrix); i++ {
+			v.Classes = append(v.Classes, strconv.Itoa(i))
+		}
+	}
+	return v
 }

@@ -49,6 +49,8 @@ type Spec struct {
 	Recall        float64 // for PrecisionAtRecall: above 0, at most 1
 	Probabilities bool    // the predictions of Perplexity are probabilities and not logits
 	Logits        bool    // the predictions of a metric of probabilities are logits; see [Type.OfProbabilities]
+
+	Classes []string // names of the classes of ConfusionMatrix, in their order; nil: they have none
 }
 
 // NeedsLabels reports whether a metric compares predictions with labels.
@@ -95,12 +97,49 @@ type Metric interface {
 type Value struct {
 	Number float64
 	Matrix [][]float64 // result of ConfusionMatrix, whose Number is NaN; nil for others
+
+	Classes []string // names of the rows and columns of Matrix; nil: they have none
 }
 
-// MarshalJSON writes a number or a matrix. JSON has no NaN and no infinity, so
-// these are strings, as in the outputs of predictions.
+// ClassFigures are the figures of one class of a confusion matrix.
+type ClassFigures struct {
+	Name      string  `json:"name"`
+	Precision float64 `json:"precision"` // share of its predictions that are right; 0 without predictions, as Keras has it
+	Recall    float64 `json:"recall"`    // share of its labels that are predicted; 0 without labels
+	F1Score   float64 `json:"f1_score"`
+	Examples  float64 `json:"examples"` // labels of the class, by their weights
+}
+
+// PerClass returns the figures of each class, in their order; nil for values other than
+// confusion matrices whose classes have names.
+func (v Value) PerClass() []ClassFigures {
+	var list []ClassFigures
+	for i, name := range v.Classes {
+		var labels, predictions float64
+		for j := range v.Matrix {
+			labels += v.Matrix[i][j]
+			predictions += v.Matrix[j][i]
+		}
+		c := ClassFigures{Name: name, Examples: labels}
+		if right := v.Matrix[i][i]; right > 0 {
+			c.Precision, c.Recall, c.F1Score = right/predictions, right/labels, 2*right/(labels+predictions)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// MarshalJSON writes a number or a matrix, and a matrix of classes with names as an object
+// with the names, the matrix and the figures of each class. JSON has no NaN and no
+// infinity, so these are strings, as in the outputs of predictions.
 func (v Value) MarshalJSON() ([]byte, error) {
 	switch {
+	case v.Classes != nil:
+		return json.Marshal(struct {
+			Classes  []string       `json:"classes"`
+			Matrix   [][]float64    `json:"matrix"`
+			PerClass []ClassFigures `json:"per_class"`
+		}{v.Classes, v.Matrix, v.PerClass()})
 	case v.Matrix != nil:
 		return json.Marshal(v.Matrix)
 	case math.IsNaN(v.Number):

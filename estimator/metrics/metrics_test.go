@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"millrace"
@@ -132,5 +134,29 @@ func TestPerplexityOfExtremes(t *testing.T) {
 		if got := m.Result().Number; math.Abs(got/want-1) > 1e-9 {
 			t.Errorf("label %v: got %v, want %v", label, got, want)
 		}
+	}
+}
+
+// A matrix of classes with names has the figures of each class, as sklearn's
+// classification_report has them, and a number for each class beyond the names.
+func TestNamedClasses(t *testing.T) {
+	m, err := metrics.New(&metrics.Spec{Type: metrics.ConfusionMatrix, Classes: []string{"cat", "dog"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(m.Result())
+	if want := `{"classes":["cat","dog"],"matrix":[[0,0],[0,0]],"per_class":[`; err != nil || !strings.HasPrefix(string(text), want) {
+		t.Errorf("without a batch: %s, %v", text, err)
+	}
+	if err := m.Add(&metrics.Batch{Labels: whole(shape{6}, 0, 0, 0, 1, 1, 2), Predictions: whole(shape{6}, 0, 0, 1, 1, 2, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	want := []metrics.ClassFigures{
+		{Name: "cat", Precision: 1, Recall: 2.0 / 3, F1Score: 0.8, Examples: 3},
+		{Name: "dog", Precision: 1.0 / 3, Recall: 0.5, F1Score: 0.4, Examples: 2},
+		{Name: "2", Examples: 1},
+	}
+	if got := m.Result().PerClass(); !slices.Equal(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }

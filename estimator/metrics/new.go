@@ -31,7 +31,10 @@ func New(s *Spec) (Metric, error) {
 	case Perplexity:
 		return &perplexity{probabilities: s.Probabilities}, nil
 	case ConfusionMatrix:
-		return &confusion{}, nil
+		if len(s.Classes) > maxClasses {
+			return nil, millrace.Errorf(millrace.ErrLimit, "%d class names: a confusion matrix has at most %d classes", len(s.Classes), maxClasses)
+		}
+		return &confusion{names: s.Classes}, nil
 	case MeanIoU:
 		return &meanIoU{}, nil
 	}

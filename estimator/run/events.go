@@ -1,7 +1,6 @@
 package run
 
 import (
-	"maps"
 	"path/filepath"
 
 	"millrace/estimator"
@@ -28,21 +27,30 @@ func (f Folder) Events() string { return filepath.Join(string(f), eventsName) }
 
 // progress writes the values of a logged step.
 func (e *eventFiles) progress(p *estimator.Progress, loss string) error {
-	values := maps.Clone(p.Scalars)
-	delete(values, loss)
-	values["loss"] = p.Loss
+	values := logged(p, loss)
 	values["throughput/steps_per_s"] = p.StepsPerSecond()
 	values["throughput/examples_per_s"] = p.ExamplesPerSecond()
 	values["throughput/input_wait"] = p.InputShare()
 	return e.write(&e.train, trainEvents, p.Step, values)
 }
 
-// evaluated writes the metrics of an evaluation that are numbers.
+// bestPrefix begins the names of the metrics of the best evaluation so far.
+const bestPrefix = "best/"
+
+// evaluated writes the metrics of an evaluation: numbers, and the figures of named classes.
+// The best evaluation so far has its metrics under other names, too.
 func (e *eventFiles) evaluated(v *estimator.Evaluated) error {
 	values := map[string]float64{}
 	for name, value := range v.Values {
 		if value.Matrix == nil {
 			values[name] = value.Number
+			if v.Best {
+				values[bestPrefix+name] = value.Number
+			}
+		}
+		for _, c := range value.PerClass() {
+			of := name + "/" + c.Name + "/"
+			values[of+"precision"], values[of+"recall"], values[of+"f1_score"] = c.Precision, c.Recall, c.F1Score
 		}
 	}
 	return e.write(&e.evaluate, evaluateEvents, v.Step, values)
@@ -71,6 +79,18 @@ func (e *eventFiles) open(w **events.Writer, name string) (*events.Writer, error
 		*w = created
 	}
 	return *w, nil
+}
+
+// hyperparameters writes what TensorBoard's page of hyperparameters compares runs by.
+func (e *eventFiles) hyperparameters(values map[string]any) error {
+	file, err := e.open(&e.train, trainEvents)
+	if err != nil {
+		return err
+	}
+	if err := file.Hyperparameters(values); err != nil {
+		return err
+	}
+	return file.Flush()
 }
 
 // graph writes the graph of the training.

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"strings"
+
 	"millrace/estimator"
 	"millrace/estimator/events"
 	"millrace/tfbridge"
@@ -20,10 +22,37 @@ func (w *watch) histograms(s *estimator.Step) error {
 			v.Close()
 		}
 	}()
-	if err := w.events.histograms(s.Step, "variables/", variables); err != nil {
+	if err := w.events.histograms(s.Step, "variables/", w.named(variables)); err != nil {
 		return err
 	}
-	return w.events.histograms(s.Step, "gradients/", s.Gradients())
+	return w.events.histograms(s.Step, "gradients/", w.named(s.Gradients()))
+}
+
+// named gives tensors the names that people know their variables by, such as Keras's
+// dense/kernel, in place of paths in checkpoints. A variable that Python's objects list
+// twice is there once. Names that several variables have stay paths.
+func (w *watch) named(tensors []estimator.NamedTensor) []estimator.NamedTensor {
+	objects := w.run.Model.Saved().VariableObjects()
+	nameOf := func(path string) string { return objects[path+"/.ATTRIBUTES/VARIABLE_VALUE"].Name }
+	count := map[string]int{}
+	aside := func(path string) bool { return strings.HasPrefix(path, "_all_variables/") }
+	for _, t := range tensors {
+		if !aside(t.Name) {
+			count[nameOf(t.Name)]++
+		}
+	}
+	var list []estimator.NamedTensor
+	for _, t := range tensors {
+		name := nameOf(t.Name)
+		if aside(t.Name) && count[name] > 0 {
+			continue
+		}
+		if name != "" && count[name] <= 1 {
+			t.Name = name
+		}
+		list = append(list, t)
+	}
+	return list
 }
 
 // histograms writes the tensors of floating point that have elements.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -135,14 +136,28 @@ func (l *log) write(v any) error {
 	return nil
 }
 
+// logged returns the values of a logged step: means over the steps since the one before it,
+// where there are any, and else the values of the step. The loss has the name "loss".
+func logged(p *estimator.Progress, loss string) map[string]float64 {
+	values := maps.Clone(p.Scalars)
+	maps.Copy(values, p.Means)
+	mean, ok := values[loss]
+	if !ok {
+		mean = p.Loss
+	}
+	delete(values, loss)
+	values["loss"] = mean
+	return values
+}
+
 // progress writes the line of a logged step.
 func (l *log) progress(p *estimator.Progress, loss string) error {
 	line := map[string]any{
-		"step": p.Step, "loss": metrics.Value{Number: p.Loss}, "steps_per_s": round(p.StepsPerSecond()),
+		"step": p.Step, "steps_per_s": round(p.StepsPerSecond()),
 		"examples_per_s": round(p.ExamplesPerSecond()), "input_wait": round(p.InputShare()),
 	}
-	for name, v := range p.Scalars {
-		if _, taken := line[name]; !taken && name != loss {
+	for name, v := range logged(p, loss) {
+		if _, taken := line[name]; !taken {
 			line[name] = metrics.Value{Number: v}
 		}
 	}

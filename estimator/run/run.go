@@ -116,6 +116,38 @@ func (r *Run) record(job map[string]string) (*Record, error) {
 	return &Record{Config: r.Config, Path: path, Model: model, Seed: r.TrainPlan.Seed, Job: job, Settings: r.settings()}, nil
 }
 
+// hyperparameters returns what decides how well the run trains, for comparisons with others:
+// the size of the batches, the seed, the loss, and the settings of the optimizer that are not
+// left at nothing.
+func (r *Run) hyperparameters() map[string]any {
+	values := map[string]any{"batch_size": float64(r.TrainPlan.BatchSize), "seed": float64(r.TrainPlan.Seed)}
+	t := &r.Config.Model.Train
+	if t.Loss.B != nil {
+		values["loss"] = t.Loss.B.Type
+	}
+	settings, rate, err := t.OptimizerSettings()
+	if err != nil || settings == nil {
+		return values
+	}
+	settings[rateKey] = rate
+	for name, text := range settings {
+		var v any
+		if json.Unmarshal([]byte(text), &v) != nil || v == nil {
+			continue
+		}
+		switch v.(type) {
+		case float64, bool, string:
+		default:
+			v = text
+		}
+		if name == "type" {
+			name = optimizerKey
+		}
+		values[name] = v
+	}
+	return values
+}
+
 // settings returns the settings with TensorFlow's version.
 func (r *Run) settings() map[string]string {
 	settings := map[string]string{"tensorflow": tfbridge.Version()}

@@ -15,7 +15,8 @@ type Summary struct {
 	InputWait         float64                  `json:"input_wait"` // share of the time of the steps
 	Seconds           float64                  `json:"seconds"`    // of the steps
 
-	reason string
+	reason   string
+	finished bool // it was finished before, and there was nothing to do
 }
 
 // newSummary returns the summary of a training.
@@ -33,6 +34,9 @@ func newSummary(r *estimator.TrainResult, loss string) *Summary {
 	}
 	return s
 }
+
+// Finished reports whether the run was finished before this call, which made no step.
+func (s *Summary) Finished() bool { return s.finished }
 
 // Reason returns why the training ended; see [estimator.TrainResult].
 func (s *Summary) Reason() string { return s.reason }

@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/estimator"
+	"millrace/internal/base/figures"
 	"millrace/loaders"
 )
 
@@ -29,6 +30,10 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	}
 	if err := os.MkdirAll(string(r.folder), 0o777); err != nil {
 		return nil, folderError(string(r.folder), "make the folder: %w", reason(err))
+	}
+	before, err := r.folder.Finished()
+	if err != nil {
+		return nil, err
 	}
 	sources, err := r.sources(ctx)
 	if err != nil {
@@ -60,7 +65,13 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if err == nil {
 		err = w.timeInput(ctx, result.Steps)
 	}
-	return newSummary(result, options.Loss), err
+	if err == nil && r.EvaluatePlan == nil && result.Steps > 0 {
+		w.note("the run was never evaluated: its config has no evaluate")
+		err = w.failed
+	}
+	summary := newSummary(result, options.Loss)
+	summary.finished = before != nil && result.Steps == 0 && result.Reason != estimator.EndedByContext
+	return summary, err
 }
 
 // sources are what feeds a run.
@@ -76,11 +87,42 @@ func (r *Run) sources(ctx context.Context) (*sources, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkBatches(r.TrainPlan, scan, "train"); err != nil {
+		return nil, err
+	}
 	s.train = &loaders.Source{Plan: r.TrainPlan, Scan: scan}
 	if r.EvaluatePlan != nil {
 		s.evaluate = &loaders.Source{Plan: r.EvaluatePlan}
 	}
 	return s, nil
+}
+
+// checkBatches refuses batches that are larger than the data: none would come, or each would
+// have examples several times.
+func checkBatches(p *loaders.Plan, scan *loaders.Scan, use string) error {
+	if p.Chunks != nil || p.Bucket != nil {
+		return nil
+	}
+	once, spec := *p, *p.Spec
+	once.Spec, spec.Epochs, spec.DropRemainder = &spec, 1, false
+	epoch, known := once.ExpectedRows(scan, 0)
+	size := p.BatchSize
+	if !known || epoch == 0 {
+		return nil
+	}
+	all := epoch * p.Epochs
+	at := func(format string, args ...any) error {
+		e := millrace.Errorf(millrace.ErrConfig, "%s: target_batch_size is %d, and an epoch has %s"+format, append([]any{use, size, figures.Of(epoch, "example")}, args...)...)
+		e.Loader = p.Path
+		return e
+	}
+	switch {
+	case p.Epochs != 1 && epoch < size:
+		return at(": a batch would have examples more than once; make it at most %d", epoch)
+	case p.DropRemainder && p.Epochs > 0 && all < size:
+		return at(", which drop_remainder drops; make it at most %d, or drop_remainder false", epoch)
+	}
+	return nil
 }
 
 // watch writes the events of a training into the folder, and passes them on.
@@ -152,6 +194,9 @@ func (w *watch) restored(step int64) error {
 		}
 	}
 	w.events = &eventFiles{folder: w.run.folder, step: step}
+	if err := w.events.hyperparameters(w.run.hyperparameters()); err != nil {
+		return err
+	}
 	if step == 0 {
 		if err := w.writeGraph(); err != nil {
 			return err

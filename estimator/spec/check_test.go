@@ -256,7 +256,7 @@ func TestMetricKeys(t *testing.T) {
 		{Type: metrics.PrecisionAtRecall, Average: "macro", Threshold: 0.5, Recall: 0.9},
 	} {
 		want.K = 5
-		if list[i].Spec != want {
+		if !reflect.DeepEqual(list[i].Spec, want) {
 			t.Errorf("metric %s: %+v, want %+v", list[i].Name, list[i].Spec, want)
 		}
 	}

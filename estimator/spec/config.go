@@ -82,8 +82,13 @@ type MetricConfig struct {
 	Threshold   float64  `json:"threshold" decl:"default=0.5,above=0,below=1" doc:"For precision, recall, binary_accuracy and f1_score: above it a prediction is positive. f1_score of several classes takes the class with the highest score unless a threshold is given."`
 	Average     string   `json:"average" decl:"default=macro,enum=macro|micro|weighted" doc:"For f1_score: the mean over the classes; over all predictions; or over the classes, each weighted by its labels."`
 	Recall      *float64 `json:"recall" decl:"null,above=0,max=1" doc:"For precision_at_recall, which requires it: what the recall has to be at least."`
+	ClassNames  Names    `json:"class_names" decl:"nonempty,most=4096,items.nonempty" doc:"For confusion_matrix: the names of the classes in their order, or the path of a text file with one a line. The matrix has them as names of its rows and columns, and each class has its precision, recall and F1 score."`
 	From        string   `json:"from" decl:"default=logits,enum=logits|probabilities" doc:"For perplexity: what the predictions are. For metrics of probabilities, which these are unless it says logits: accuracy of one output, binary_accuracy, precision, recall, f1_score, auc, pr_auc, precision_at_recall."`
 }
+
+// Names is a list of names, or the path of a text file that has one a line. A relative path
+// starts at the run config's folder.
+type Names = decl.Either[string, []string]
 
 // CheckpointsConfig says when checkpoints are written.
 type CheckpointsConfig struct {

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"millrace"
 	"millrace/estimator/metrics"
 	"millrace/internal/base/jsonpos"
+	"millrace/internal/base/regularfile"
 	"millrace/loaders/decl"
 )
 
@@ -80,6 +83,9 @@ func (c *checker) metrics() {
 				c.report.Report(m.At, "missing key \"recall\"")
 			}
 			c.misused(m)
+			if !m.Bad("class_names") {
+				c.classNames(m)
+			}
 		}
 	}
 	if b := config.Checkpoints.Best; b != nil && b.At != nil && !b.Bad("metric") {
@@ -102,13 +108,47 @@ var ofProbabilities = slices.DeleteFunc(slices.Clone(metrics.Types), func(t metr
 func (c *checker) misused(m *MetricConfig) {
 	for key, types := range map[string][]metrics.Type{
 		"k": {metrics.TopK}, "threshold": {metrics.Precision, metrics.Recall, metrics.BinaryAccuracy, metrics.F1Score},
-		"average": {metrics.F1Score}, "recall": {metrics.PrecisionAtRecall}, "from": ofProbabilities,
+		"average": {metrics.F1Score}, "class_names": {metrics.ConfusionMatrix}, "recall": {metrics.PrecisionAtRecall}, "from": ofProbabilities,
 	} {
 		if m.Has(key) && !slices.Contains(types, metrics.Type(m.Type)) {
 			c.report.Warn(m.Key(key), "%q does not use it", m.Type)
 		}
 	}
 }
+
+// classNames reads the file that a metric names its classes by, into the config, and checks
+// that no name is there twice.
+func (c *checker) classNames(m *MetricConfig) {
+	at := m.Key("class_names")
+	if m.ClassNames.A != nil {
+		text, err := regularfile.ReadFile(c.relative(*m.ClassNames.A), regularfile.TextBytes)
+		if err != nil {
+			d := c.report.Report(at, "read the names of the classes: %v", err)
+			d.Class = millrace.ErrIO
+			return
+		}
+		names := strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
+		if len(names) > mostClasses || slices.Contains(names, "") {
+			c.report.Report(at, "the file has %d lines; it must have one name a line, at most %d, and no empty line", len(names), mostClasses)
+			return
+		}
+		m.ClassNames = Names{B: &names}
+	}
+	if m.ClassNames.B == nil {
+		return
+	}
+	seen := map[string]bool{}
+	for _, name := range *m.ClassNames.B {
+		if seen[name] {
+			c.report.Report(at, "two classes have the name %s", decl.Quote(name))
+			return
+		}
+		seen[name] = true
+	}
+}
+
+// mostClasses is how many classes a confusion matrix may have.
+const mostClasses = 4096
 
 // chooses checks the name of a metric that decides something.
 func (c *checker) chooses(at *jsonpos.Node, name string, names []string) {

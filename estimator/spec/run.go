@@ -75,6 +75,9 @@ func (m *MetricConfig) spec() metrics.Spec {
 		Type: metrics.Type(m.Type), K: m.K, Threshold: m.Threshold, Average: m.Average,
 		Probabilities: m.From == "probabilities", Logits: m.Has("from") && m.From == "logits",
 	}
+	if m.ClassNames.B != nil {
+		s.Classes = *m.ClassNames.B
+	}
 	if m.Recall != nil {
 		s.Recall = *m.Recall
 	}

@@ -22,6 +22,7 @@ type Progress struct {
 	Step      int64
 	Loss      float64            // of the last step
 	Scalars   map[string]float64 // of the last step
+	Means     map[string]float64 // means of the scalars of floating point over the steps, by their examples, without the learning rate
 	Steps     int64
 	Examples  int64
 	Duration  time.Duration // without evaluations

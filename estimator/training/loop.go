@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/dtype"
 	"millrace/graph/steps"
 )
 
@@ -111,15 +112,52 @@ func (t *training) scalars(batch *steps.Batch) map[string]float64 {
 	return values
 }
 
-// log reports the steps since the last call.
+// log adds up the scalars of a step, and reports the steps since the last report. The sums are
+// part of checkpoints, so that a resumed training reports the means of one that was not
+// stopped.
 func (t *training) log(s *Step) error {
-	h := t.o.Hooks.Logged
-	if h == nil || t.step%t.o.LogEvery != 0 {
+	if t.state.Sums == nil {
+		t.state.Sums = map[string]sum{}
+	}
+	for name, v := range s.Scalars {
+		if name != LearningRateOutput && isReal(s.Batch.Tensor(name).DataType()) {
+			t.state.Sums[name] = t.state.Sums[name].plus(v, float64(s.Batch.Rows()))
+		}
+	}
+	if t.step%t.o.LogEvery != 0 {
 		return nil
 	}
 	p := t.clock.mark()
-	p.Step, p.Loss, p.Scalars = s.Step, s.Loss, s.Scalars
-	return h(&p)
+	p.Step, p.Loss, p.Scalars, p.Means = s.Step, s.Loss, s.Scalars, map[string]float64{}
+	for name, sum := range t.state.Sums {
+		p.Means[name] = sum.Total / sum.Weight
+	}
+	t.state.Sums = nil
+	if h := t.o.Hooks.Logged; h != nil {
+		return h(&p)
+	}
+	return nil
+}
+
+// isReal reports whether a data type is one of floating point.
+func isReal(d dtype.DataType) bool {
+	return d == dtype.Float || d == dtype.Double || d == dtype.Half || d == dtype.Bfloat16
+}
+
+// sum is a weighted sum of finite values.
+type sum struct {
+	Total  float64 `json:"total"`
+	Weight float64 `json:"weight"`
+}
+
+// plus adds a value. One that is not finite, or too large, leaves the sum as it is: JSON has
+// no form for it.
+func (s sum) plus(value, weight float64) sum {
+	total := s.Total + value*weight
+	if math.IsNaN(total) || math.IsInf(total, 0) {
+		return s
+	}
+	return sum{total, s.Weight + weight}
 }
 
 // notFinite is the error of a step whose loss is NaN or infinite.

@@ -54,6 +54,7 @@ type trainState struct {
 	Stop      *bestState         `json:"stop,omitempty"`       // best evaluation by Options.Stop
 	Plateau   *plateauState      `json:"plateau,omitempty"`    // evaluations by Options.Plateau
 	Metrics   map[string]float64 `json:"metrics,omitempty"`    // finite metrics of the evaluation at this step
+	Sums      map[string]sum     `json:"sums,omitempty"`       // scalars of the steps that are not logged yet
 }
 
 // Run trains a subject in a folder. It checks the options and locks the folder before it has

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"millrace/internal/base/figures"
@@ -193,12 +194,24 @@ func row(name string, runs []*Run, of func(*Run) string) summaryRow {
 	return r
 }
 
-// state says how a run ended.
-func state(r *Run) string {
-	if r.Finish == nil {
-		return "not finished"
+// Class returns the name of a class of a matrix, its number if it has none.
+func (m *Matrix) Class(i int) string {
+	if i < len(m.Classes) {
+		return m.Classes[i]
 	}
-	return fmt.Sprintf("finished at step %d, by %s", r.Finish.Step, r.Finish.Reason)
+	return strconv.Itoa(i)
+}
+
+// state says how a run ended, and whether nothing is known of how good it is.
+func state(r *Run) string {
+	text := "not finished"
+	if r.Finish != nil {
+		text = fmt.Sprintf("finished at step %d, by %s", r.Finish.Step, r.Finish.Reason)
+	}
+	if len(r.Evaluation) == 0 && len(r.Matrices) == 0 {
+		text += ", never evaluated"
+	}
+	return text
 }
 
 // mean returns the mean of a series' finite values, "" if there is none.

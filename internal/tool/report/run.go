@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/estimator/metrics"
 	"millrace/estimator/run"
 	"millrace/internal/base/regularfile"
 )
@@ -39,9 +41,14 @@ type Point struct {
 // Matrix is a confusion matrix: a row for each label, a column for each
 // prediction.
 type Matrix struct {
-	Step   int64
-	Counts [][]float64
+	Step    int64
+	Counts  [][]float64
+	Classes []string       // names of rows and columns; nil: numbers
+	Figures []ClassFigures // figures of each class; nil where Classes is
 }
+
+// ClassFigures are the figures of a class, as the log has them.
+type ClassFigures = metrics.ClassFigures
 
 // Last returns the last point; false if there is none.
 func (s *Series) Last() (Point, bool) {
@@ -142,7 +149,7 @@ func (r *Run) addLine(text []byte) error {
 func (r *Run) addEvaluation(step int64, values map[string]loggedValue) {
 	for name, v := range values {
 		if v.matrix != nil {
-			r.Matrices[name] = append(r.Matrices[name], Matrix{step, v.matrix})
+			r.Matrices[name] = append(r.Matrices[name], Matrix{step, v.matrix, v.classes, v.figures})
 		} else {
 			add(r.Evaluation, name, Point{step, v.number})
 		}
@@ -160,8 +167,10 @@ func add(all map[string]*Series, name string, p Point) {
 // loggedValue is a value as the log has it: a number, a matrix, or the name of a
 // number that JSON does not have.
 type loggedValue struct {
-	number float64
-	matrix [][]float64
+	number  float64
+	matrix  [][]float64
+	classes []string
+	figures []ClassFigures
 }
 
 // UnmarshalJSON reads a value.
@@ -177,10 +186,30 @@ func (v *loggedValue) UnmarshalJSON(text []byte) error {
 		v.number = math.Inf(-1)
 		return nil
 	}
-	if bytes.HasPrefix(text, []byte("[")) {
+	switch {
+	case bytes.HasPrefix(text, []byte("[")):
 		return json.Unmarshal(text, &v.matrix)
+	case bytes.HasPrefix(text, []byte("{")):
+		return v.named(text)
 	}
 	return json.Unmarshal(text, &v.number)
+}
+
+// named reads a matrix of classes with names.
+func (v *loggedValue) named(text []byte) error {
+	var m struct {
+		Classes  []string       `json:"classes"`
+		Matrix   [][]float64    `json:"matrix"`
+		PerClass []ClassFigures `json:"per_class"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	if n := len(m.Matrix); n == 0 || len(m.Classes) != n || len(m.PerClass) != n {
+		return fmt.Errorf("a confusion matrix of %d rows has %d names of classes", n, len(m.Classes))
+	}
+	v.matrix, v.classes, v.figures = m.Matrix, m.Classes, m.PerClass
+	return nil
 }
 
 // NameApart gives runs whose folders have the same name their whole paths as

@@ -81,7 +81,7 @@ func (p *program) evaluate(ctx context.Context, config string, flags *evaluateFl
 		Note: func(text string) { p.Note("%s", text) },
 		Evaluated: func(e *run.Evaluated) error {
 			if !flags.json {
-				return p.Printf("%s: %s:%s\n", e.Name, figures.Of(e.Examples, "example"), metricText(e.Evaluation))
+				return p.Printf("%s: %s:%s\n%s", e.Name, figures.Of(e.Examples, "example"), metricText(e.Evaluation), classText(e.Evaluation))
 			}
 			text, err := json.Marshal(&evaluation{e.Step, e.Values, e.Examples, e.Duration.Seconds(), figures.Rate(e.Examples, e.Duration)})
 			if err != nil {

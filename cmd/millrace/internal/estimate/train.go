@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"millrace/estimator/run"
 	"millrace/internal/base/figures"
 	"millrace/internal/base/machine"
+	"millrace/internal/base/terminal"
 )
 
 // trainFlags are the flags of train.
@@ -131,8 +133,18 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 		}
 		return p.Printf("%s\n", text)
 	}
+	if summary.Finished() {
+		return p.Printf("the run is finished already: step %d, ended by %s; %s\n", summary.Step, summary.Reason(), continuation[summary.Reason()])
+	}
 	return p.Printf("step %d, ended by %s, %s, %s steps/s, %s examples/s\n", summary.Step, summary.Reason(),
 		seconds(summary.Seconds), figures.Number(summary.StepsPerSecond), figures.Number(summary.ExamplesPerSecond))
+}
+
+// continuation says how a finished run continues, by what ended it.
+var continuation = map[string]string{
+	estimator.EndedBySteps: "more train.steps in the run config, or --steps N, continue it",
+	estimator.EndedByData:  "a loader with more epochs, and --allow-changed loader, train on the data again",
+	estimator.EndedByStop:  "another stop in the run config, or none, continues it",
 }
 
 // confineTraining confines the process to what the training touches: the data, the model, a
@@ -180,6 +192,18 @@ func metricText(e *estimator.Evaluation) string {
 		}
 	}
 	return text
+}
+
+// classText writes the figures of the classes that have names, a line each.
+func classText(e *estimator.Evaluation) string {
+	var text strings.Builder
+	for _, name := range e.Names {
+		for _, c := range e.Values[name].PerClass() {
+			fmt.Fprintf(&text, "  %s of %s: precision %.5g recall %.5g f1_score %.5g, %s\n", name, terminal.Line(c.Name), c.Precision, c.Recall, c.F1Score,
+				figures.Of(int64(c.Examples), "example"))
+		}
+	}
+	return text.String()
 }
 
 // deterministic asks TensorFlow for operations that give the same bits every
