@@ -9,22 +9,28 @@ import (
 	"testing"
 )
 
-// The session on the first page of docs/serving.md gives what the page shows.
+// The sessions with a server in docs/serving.md give what the page shows.
 func TestServingPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/serving.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, session, _ := strings.Cut(string(page), "```\n$ millrace serve ")
-	session, _, ok := strings.Cut(session, "```\n")
-	if !ok {
-		t.Fatal("docs/serving.md has no session")
+	sessions := regexp.MustCompile("(?ms)^```\n\\$ millrace serve (.*?) &\n(.*?)^```\n").FindAllStringSubmatch(string(page), -1)
+	if len(sessions) != 2 {
+		t.Fatalf("docs/serving.md has %d sessions", len(sessions))
 	}
-	first, rest, _ := strings.Cut(session, " &\n")
-	at, stop := startServe(t, strings.Fields(strings.Replace(first, "=testdata/", "=../../testdata/", 1))...)
-	defer stop()
-	asked := regexp.MustCompile(`(?m)^\$ curl (?:-d '(.*)' )?localhost:8501(\S+)\n(.*)$`).FindAllStringSubmatch(rest, -1)
-	if n := strings.Count(rest, "$ "); len(asked) != n || n == 0 {
+	for _, session := range sessions {
+		at, stop := startServe(t, strings.Fields(strings.Replace(session[1], "=testdata/", "=../../testdata/", 1))...)
+		checkSession(t, "http://"+at["http"], session[2])
+		stop()
+	}
+}
+
+// checkSession asks a server what a session asks.
+func checkSession(t *testing.T, url, session string) {
+	t.Helper()
+	asked := regexp.MustCompile(`(?m)^\$ curl (?:-d '(.*)' )?localhost:8501(\S+)\n(.*)$`).FindAllStringSubmatch(session, -1)
+	if n := strings.Count(session, "$ "); len(asked) != n || n == 0 {
 		t.Errorf("%d of %d commands are understood", len(asked), n)
 	}
 	for _, m := range asked {
@@ -32,7 +38,7 @@ func TestServingPage(t *testing.T) {
 		if m[1] != "" {
 			method = http.MethodPost
 		}
-		q, err := http.NewRequest(method, "http://"+at["http"]+m[2], strings.NewReader(m[1]))
+		q, err := http.NewRequest(method, url+m[2], strings.NewReader(m[1]))
 		if err != nil {
 			t.Fatal(err)
 		}

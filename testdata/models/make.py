@@ -312,9 +312,19 @@ def half_plus_two(path):
 
     Its signatures say x float32[?, 1], for that is what ParseExample gives; the graph takes x of any shape.
     """
+    half_plus(path, 2.0, "regress_x_to_y")
+
+
+def half_plus_three(path):
+    """The example of TensorFlow Serving's document about REST: y = x / 2 + 3."""
+    half_plus(path, 3.0, "tensorflow/serving/regress")
+
+
+def half_plus(path, offset, regress):
+    """y = x / 2 + offset; regress is the key of the signature for regression."""
     with v1.Graph().as_default(), v1.Session() as sess:
         a = v1.get_variable("a", initializer=0.5, use_resource=False)
-        b = v1.get_variable("b", initializer=2.0, use_resource=False)
+        b = v1.get_variable("b", initializer=offset, use_resource=False)
         records = v1.placeholder(tf.string, name="tf_example")
         parsed = v1.parse_example(records, {"x": v1.FixedLenFeature(1, tf.float32)})
         x = tf.identity(parsed["x"], name="x")
@@ -327,9 +337,43 @@ def half_plus_two(path):
         builder.add_meta_graph_and_variables(sess, ["serve"], {
             "serving_default": build({"x": info(x)}, {"y": info(y)}, "tensorflow/serving/predict"),
             "classify_x_to_y": build(examples, {"scores": info(y)}, "tensorflow/serving/classify"),
-            "regress_x_to_y": build(examples, {"outputs": info(y)}, "tensorflow/serving/regress"),
+            regress: build(examples, {"outputs": info(y)}, "tensorflow/serving/regress"),
         })
         builder.save()
+
+
+def rest_document(path):
+    """Takes the requests of TensorFlow Serving's document about REST, and returns what it got.
+
+    serving_default has the inputs tag, signal and sensor of its rows and columns; words and pairs have one input;
+    classify_objects takes Examples with an image and a caption, and sensors takes sensor_readings.
+    """
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None], tf.string, "tag"), spec([None, 5], tf.float32, "signal"), spec([None, 2, 2], tf.float32, "sensor")])
+    def serve(tag, signal, sensor):
+        return {"tag": tf.identity(tag), "signal": tf.identity(signal), "sensor": tf.identity(sensor)}
+
+    @tf.function(input_signature=[spec([None], tf.string, "x")])
+    def words(x):
+        return {"y": tf.identity(x)}
+
+    @tf.function(input_signature=[spec([None, 1, 2], tf.float32, "x")])
+    def pairs(x):
+        return {"y": tf.identity(x)}
+
+    @tf.function(input_signature=[spec([None], tf.string, "inputs")])
+    def classify_objects(inputs):
+        parsed = tf.io.parse_example(inputs, {"image": tf.io.FixedLenFeature([], tf.string), "caption": tf.io.FixedLenFeature([], tf.string)})
+        size = tf.cast(tf.strings.length(parsed["image"]), tf.float32)
+        return {"classes": parsed["caption"][:, None], "scores": size[:, None]}
+
+    @tf.function(input_signature=[spec([None], tf.string, "inputs")])
+    def sensors(inputs):
+        parsed = tf.io.parse_example(inputs, {"sensor_readings": tf.io.FixedLenFeature([4], tf.float32)})
+        return {"scores": parsed["sensor_readings"]}
+
+    save(m, path, serving_default=serve, words=words, pairs=pairs, classify_objects=classify_objects, sensors=sensors)
 
 
 def vocab_v1(path):
@@ -655,7 +699,7 @@ def payloads(path):
 
 MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo, classifier, windows,
-          keras_export, examples, tables, regressor, payloads, half_plus_two]
+          keras_export, examples, tables, regressor, payloads, half_plus_two, half_plus_three, rest_document]
 
 
 def main(names):
