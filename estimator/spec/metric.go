@@ -123,7 +123,7 @@ func (c *checker) classNames(m *MetricConfig) {
 	if m.ClassNames.A != nil {
 		text, err := regularfile.ReadFile(c.relative(*m.ClassNames.A), regularfile.TextBytes)
 		if err != nil {
-			d := c.report.Report(at, "read the names of the classes: %v", err)
+			d := c.report.Report(at, "read the names of the classes from %s: %v", decl.Quote(*m.ClassNames.A), reason(err))
 			d.Class = millrace.ErrIO
 			return
 		}

@@ -1,5 +1,6 @@
 // Package configdoc writes docs/config-keys.md, the reference of every key in
-// loader configs, manifests and files of model names.
+// loader configs, manifests and files of model names, and docs/run-keys.md, the
+// reference of run configs.
 //
 // Three sources say what a key is, so that the page cannot drift from the
 // program:

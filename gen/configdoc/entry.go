@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	run "millrace/estimator/spec"
 	"millrace/loaders/decl"
 	"millrace/loaders/spec"
 )
@@ -16,6 +17,11 @@ type document struct {
 	intro string
 	root  any // a pointer to the struct that declares it
 }
+
+// runDocuments are the kinds of file that the page of run configs describes.
+var runDocuments = []document{{
+	"run", "Run config", "A run config says what to train, on which data, how to evaluate it and when to stop.", &run.Config{},
+}}
 
 var documents = []document{
 	{"loader", "Loader config", "A loader config says which dataset to read and how to make batches of it.", &spec.Config{}},
@@ -85,6 +91,11 @@ func collect(o object) []*entry {
 func collectIn(parent string, e *entry) []*entry {
 	var out []*entry
 	for _, of := range e.Objects {
+		_, inPlace := of.(*spec.Config) // a loader config, whose keys have a page
+		_, loss := of.(*run.LossConfig)
+		if inPlace || loss && e.Key == "losses" { // the keys of losses are those that loss has
+			continue
+		}
 		path := e.path
 		if strings.Contains(e.Type, "list of objects") {
 			path += "[]"

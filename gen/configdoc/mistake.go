@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"millrace/diag"
+	run "millrace/estimator/spec"
 	"millrace/loaders"
 	"millrace/loaders/spec"
 
@@ -98,7 +99,7 @@ func (x *example) problems(kind string, value any) ([]string, error) {
 	var out []string
 	for _, d := range list {
 		if elementless(d.Key) == pathOf(x.steps) {
-			out = append(out, message(d))
+			out = append(out, strings.ReplaceAll(message(d), x.sample.dir+string(filepath.Separator), ""))
 		}
 	}
 	return out, nil
@@ -108,6 +109,10 @@ func (x *example) problems(kind string, value any) ([]string, error) {
 func (s *sample) check(kind, file string) diag.List {
 	if kind == "model" {
 		_, list := spec.ReadModelNames(filepath.Join(s.dir, file))
+		return list
+	}
+	if kind == "run" {
+		_, list := run.Check(filepath.Join(s.dir, file), nil)
 		return list
 	}
 	_, list := loaders.Check(filepath.Join(s.dir, "loader.json"), nil)

@@ -11,8 +11,10 @@ import (
 // Sources are the files that the page is made from.
 type Sources struct {
 	Samples string // a pattern of txtar archives, each a config that the checker accepts
-	Golden  string // a pattern of the checker's golden files
+	Golden  string // a pattern of the checker's golden files; "": there are none
 	Scratch string // a folder to unpack samples to
+
+	Links map[string]string // folders that samples have links to, such as models
 }
 
 const preamble = `# The keys of configs and manifests
@@ -47,35 +49,62 @@ A list file is no JSON: it is a text with the path of one data file a line. ` + 
 - A list without a path is an error, and so is a local file that is missing or not readable.
 `
 
+const runPreamble = `# The keys of run configs
+
+<!-- Written by gen/configdoc from the declarations; "make generate" writes it again. -->
+
+Every key that a run config may have, the file that ` + "`millrace train`" + ` takes. [training.md](training.md) says what the keys do together;
+` + "`millrace schema run`" + ` prints a JSON Schema for editors. ` + "`train.loader`" + ` and ` + "`evaluate.loader`" + ` are loader configs, whose keys
+[config-keys.md](config-keys.md) lists; it also says how to read this page.
+`
+
+// RunPage returns docs/run-keys.md.
+func RunPage(from Sources) (string, error) {
+	var b strings.Builder
+	b.WriteString(runPreamble)
+	err := from.write(&b, runDocuments)
+	return b.String(), err
+}
+
 // Page returns docs/config-keys.md.
 func Page(from Sources) (string, error) {
-	samples, err := readSamples(from.Samples, from.Scratch)
-	if err != nil {
+	var b strings.Builder
+	b.WriteString(preamble)
+	if err := from.write(&b, documents); err != nil {
 		return "", err
+	}
+	b.WriteString("\n" + listFiles)
+	return b.String(), nil
+}
+
+// write writes the keys of kinds of files.
+func (from Sources) write(b *strings.Builder, documents []document) error {
+	samples, err := readSamples(from.Samples, from.Scratch, from.Links)
+	if err != nil {
+		return err
 	}
 	for _, s := range samples {
 		if err := s.accepted(); err != nil {
-			return "", err
+			return err
 		}
 	}
-	golden, err := readGolden(from.Golden)
-	if err != nil {
-		return "", err
+	var golden map[string][]string
+	if from.Golden != "" {
+		if golden, err = readGolden(from.Golden); err != nil {
+			return err
+		}
 	}
-	var b strings.Builder
-	b.WriteString(preamble)
 	for _, d := range documents {
 		all := entries(d)
 		findExamples(d.kind, all, samples)
 		if err := addErrors(d.kind, all, golden); err != nil {
-			return "", err
+			return err
 		}
-		if err := d.render(&b, all); err != nil {
-			return "", err
+		if err := d.render(b, all); err != nil {
+			return err
 		}
 	}
-	b.WriteString("\n" + listFiles)
-	return b.String(), nil
+	return nil
 }
 
 // accepted returns an error if the checker refuses a sample.

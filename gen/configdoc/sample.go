@@ -28,8 +28,8 @@ type sample struct {
 }
 
 // readSamples unpacks the archives that a pattern matches, each into a folder
-// below dir.
-func readSamples(pattern, dir string) ([]*sample, error) {
+// below dir. Links names folders that each sample has links to, by the names of the links.
+func readSamples(pattern, dir string, links map[string]string) ([]*sample, error) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
 		return nil, fmt.Errorf("no sample %s: %w", pattern, err)
@@ -44,6 +44,11 @@ func readSamples(pattern, dir string) ([]*sample, error) {
 		s := &sample{name: name, dir: filepath.Join(dir, name), docs: map[string]any{}}
 		for _, f := range a.Files {
 			if err := s.unpack(f); err != nil {
+				return nil, fmt.Errorf("sample %s: %w", path, err)
+			}
+		}
+		for link, to := range links {
+			if err := os.Symlink(to, filepath.Join(s.dir, link)); err != nil {
 				return nil, fmt.Errorf("sample %s: %w", path, err)
 			}
 		}
@@ -81,7 +86,7 @@ func decode(data []byte) (any, error) {
 
 // kindOf returns the kind of file that a sample's file is.
 func kindOf(name string) string {
-	for _, kind := range []string{"manifest", "model", "songs"} {
+	for _, kind := range []string{"manifest", "model", "songs", "run"} {
 		if strings.Contains(filepath.Base(name), kind) {
 			return kind
 		}
@@ -92,7 +97,8 @@ func kindOf(name string) string {
 // findExamples records, for each entry, the places of its key in the samples.
 func findExamples(kind string, all []*entry, samples []*sample) {
 	for _, s := range samples {
-		for name, doc := range s.docs {
+		for _, name := range sortedKeys(s.docs) {
+			doc := s.docs[name]
 			if kindOf(name) == kind {
 				walk(doc, nil, func(steps []any, value any) {
 					for _, e := range all {
