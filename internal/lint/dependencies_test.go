@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// light are the modules that a program gets that imports loaders and estimator.
-// With what these need in turn, its go.mod has nine indirect requirements.
+// light are the modules that a program with loaders and estimator requires. With their
+// own requirements, its go.mod has nine indirect requirements.
 var light = []string{
 	"github.com/invopop/jsonschema", "github.com/klauspost/compress", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/protobuf",
 }
 
-// A user's program downloads no library for Parquet, plots, servers or
-// terminals unless it imports a package that needs one.
+// A user's program does not download libraries for Parquet, plots, servers or terminals
+// unless it imports a package that needs them.
 func TestLightDependencies(t *testing.T) {
-	imports := map[string][]string{} // by folder: what its programs import
+	imports := map[string][]string{} // by folder: the imports of its programs
 	each(t, func(s *source) {
 		if s.test() {
 			return

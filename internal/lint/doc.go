@@ -1,4 +1,3 @@
-// Package lint holds the rules of the house as tests: which package may import
-// which, how long files and functions get, what names and text are out of
-// place. It has no code of its own.
+// Package lint has the rules of this repository as tests: allowed imports, the length
+// of files and functions, and names and text that do not belong. It only has tests.
 package lint

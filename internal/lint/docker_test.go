@@ -10,8 +10,8 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// dockerfiles are those that make images to run. docker/build.Dockerfile makes
-// the one that they are built with.
+// dockerfiles are the Dockerfiles of images to run. docker/build.Dockerfile makes the
+// image for building them.
 var dockerfiles = []string{"Dockerfile", "docker/cuda.Dockerfile", "examples/service/Dockerfile"}
 
 // text reads a committed file.
@@ -56,9 +56,9 @@ func TestDockerVersions(t *testing.T) {
 	}
 }
 
-// An image to run starts from an argument, installs nothing, and starts a
-// program without a shell. The images of this module have a user without rights;
-// the service's has its base's.
+// An image to run starts from an argument, installs nothing, and starts a program
+// without a shell. The images of this module have an unprivileged user; the service's
+// image has the user of its base.
 func TestDockerfiles(t *testing.T) {
 	from := regexp.MustCompile(`(?m)^FROM (.*)$`)
 	for _, name := range dockerfiles {
@@ -84,14 +84,14 @@ func TestDockerfiles(t *testing.T) {
 	}
 }
 
-// docker/README.md shows a whole Dockerfile for a program of one's own.
+// docker/README.md shows a whole Dockerfile for a user's program.
 func TestServiceDockerfile(t *testing.T) {
 	if want := "```dockerfile\n" + text(t, "examples/service/Dockerfile") + "```\n"; !strings.Contains(text(t, "docker/README.md"), want) {
 		t.Error("docker/README.md does not show examples/service/Dockerfile as it is")
 	}
 }
 
-// The scripts can be called.
+// The scripts are executable.
 func TestDockerScripts(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join(root, "docker", "*"))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"millrace/internal/test/equivalent"
 )
 
-// The list of mistakes that no caller can notice is about the code as it is.
+// The list of equivalent mutants matches the current code.
 func TestEquivalentMutants(t *testing.T) {
 	list, err := equivalent.List()
 	if err != nil {

@@ -43,8 +43,8 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-// maxFiles is how many program files a folder may hold: what a reader can keep
-// in mind. crowded are the folders that may hold more, and how many.
+// maxFiles is the maximum number of program files in a folder: as many as a reader can
+// keep in mind. crowded are the exceptions, with their own maximum.
 const maxFiles = 40
 
 var crowded = map[string]int{
@@ -70,8 +70,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// parameters counts what a caller must think of: a context before and an
-// options struct after come on top.
+// parameters counts the parameters of a function without a leading context and a
+// trailing options struct.
 func parameters(f *ast.FuncDecl) int {
 	n := f.Type.Params.NumFields()
 	if n == 0 {
@@ -89,13 +89,13 @@ func parameters(f *ast.FuncDecl) int {
 	return n
 }
 
-// operation says whether a file wraps TensorFlow's operations, one function
-// each, whose inputs are given.
+// operation reports whether a file wraps TensorFlow's operations, one function each,
+// whose parameters are predetermined.
 func operation(s *source) bool {
 	return strings.HasPrefix(s.path, "graph/") && strings.HasSuffix(s.path, "_ops.go")
 }
 
-// vague are names that say nothing about what is inside.
+// vague are package names that do not describe their contents.
 var vague = regexp.MustCompile(`(?i)^(utils?|commons?|helpers?|managers?|misc|shared)$`)
 
 func TestNames(t *testing.T) {
@@ -123,7 +123,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// prefixed matches exported names with a prefix that Go does without.
+// prefixed matches exported names with a prefix that is not idiomatic in Go.
 var prefixed = regexp.MustCompile(`^(Get|Try|Must)[A-Z]`)
 
 func TestDocComments(t *testing.T) {
@@ -183,7 +183,7 @@ func undocumentedSpec(spec ast.Spec) []string {
 	return nil
 }
 
-// exportedType says whether a method's receiver is of an exported type.
+// exportedType reports whether a method's receiver has an exported type.
 func exportedType(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -207,7 +207,8 @@ func TestGenerated(t *testing.T) {
 	})
 }
 
-// Waiting for time to pass makes tests slow and wrong, except in the virtual time of testing/synctest.
+// Sleeping makes tests slow and unreliable, except in the virtual time of
+// testing/synctest.
 func TestNoSleep(t *testing.T) {
 	each(t, func(s *source) {
 		if s.test() && path.Base(s.path) != "files_test.go" && bytes.Contains(s.text, []byte("time.Sleep(")) && !bytes.Contains(s.text, []byte("testing/synctest")) {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// home is a package that alone may call some functions: it does what each caller would
-// have to remember.
+// home is the only package that may call some functions, because it adds steps that
+// each caller would have to remember.
 type home struct {
-	path   string   // of the package
-	calls  []string // of the standard library
+	path   string   // path of the package
+	calls  []string // functions of the standard library
 	why    string
 	others map[string]string // files that may call them too, and why
 }
@@ -56,7 +56,7 @@ var homes = []home{
 	},
 }
 
-// Functions that have a home are called there.
+// Functions with a home are only called there.
 func TestHomes(t *testing.T) {
 	for _, h := range homes {
 		used := map[string]bool{}
@@ -80,7 +80,7 @@ func TestHomes(t *testing.T) {
 	}
 }
 
-// allows returns the entry that allows a file the calls, "" if none does.
+// allows returns the entry that allows a file to make the calls, "" if there is none.
 func (h *home) allows(path string) string {
 	for other := range h.others {
 		if path == other || strings.HasPrefix(path, other+"/") {

@@ -13,8 +13,8 @@ import (
 
 const module = "millrace"
 
-// layers lists our folders from the bottom up. A file imports from its own
-// layer and those before it. A folder belongs where its longest prefix is.
+// layers lists our folders from the bottom up. A file imports from its own layer and
+// those before it. A folder belongs to the layer of its longest prefix.
 var layers = [][]string{
 	{"."},
 	{"dtype", "cgo", "diag"},
@@ -41,7 +41,7 @@ var layers = [][]string{
 // forTests are packages that only tests import.
 const forTests = module + "/internal/test/"
 
-// programs are the folders that are modules of their own. No other imports them.
+// programs are the folders that are separate modules. Other folders do not import them.
 var programs = []string{"bench", "deploy", "gen", "mutate"}
 
 // layer returns the index of a folder's layer, -1 if it has none.
@@ -92,9 +92,9 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// A build without cgo compiles one file of tfbridge, whose failure says what to
-// do. Any other file would add errors of its own. A program that does not use
-// TensorFlow needs no cgo.
+// A build without cgo compiles one file of tfbridge, whose error explains what to do.
+// Any other file would add further errors. A program that does not use TensorFlow needs
+// no cgo.
 func TestWithoutCgo(t *testing.T) {
 	files := func(cgo bool) []string {
 		ctxt := build.Default
@@ -114,8 +114,8 @@ func TestWithoutCgo(t *testing.T) {
 	}
 }
 
-// noTensorFlow are the steps of a loader that run where there is no TensorFlow,
-// and what they must not import for it. Data types come from tfbridge.
+// noTensorFlow are the steps of a loader that must run without TensorFlow, and the
+// imports that are therefore forbidden. Data types come from tfbridge.
 var noTensorFlow = []string{"loaders/chunks", "loaders/decl", "loaders/spec", "loaders/scan", "loaders/size", "loaders/engine", "loaders/stage", "loaders/plan"}
 
 // Checking and planning a loader build no graph and open no runtime.
@@ -136,12 +136,12 @@ func TestPlansNeedNoTensorFlow(t *testing.T) {
 	})
 }
 
-// tensorFlow matches what tfbridge gives beside data types.
+// tensorFlow matches names of tfbridge other than data types.
 var tensorFlow = regexp.MustCompile(`\btfbridge\.(Open|New[A-Z]\w*|Load\w*|Tensor|Graph|Session|Output|Operation|Runtime\w*|FindRuntime)\b`)
 
-// namesLoaderTypes are the files that may name a loader type: where it is
-// declared and checked, and the table of what builds it. All others ask for
-// what a config asks for, so that a new type needs no change in them.
+// namesLoaderTypes are the files that may name a loader type: its declaration, its
+// check, and the table of builders. All other files use properties of a config, so that
+// a new type does not change them.
 var namesLoaderTypes = []string{
 	"loaders/spec/loader_type.go", "loaders/spec/independent.go", "loaders/spec/continuous_sequence.go", "loaders/spec/discrete_sequence.go",
 }
@@ -163,11 +163,11 @@ func TestLoaderTypesInOnePlace(t *testing.T) {
 	})
 }
 
-// alone are packages for users, which no program links that does not name them:
-// thousands of functions, and the client of Prometheus. Examples are users.
+// alone are packages for users that other packages must not import: thousands of
+// functions, and the client of Prometheus. Examples count as users.
 var alone = []string{"graph/op", "observe/prometheus"}
 
-// mayImportAlone tests what users import.
+// mayImportAlone are tests of packages for users.
 const mayImportAlone = "internal/test/failedscope"
 
 func TestNothingImportsPackagesForUsers(t *testing.T) {
@@ -182,8 +182,8 @@ func TestNothingImportsPackagesForUsers(t *testing.T) {
 	})
 }
 
-// knowsNot are folders with what they must not import: TensorFlow's side knows neither
-// configs nor files of models.
+// knowsNot maps folders to forbidden imports: the packages around TensorFlow must not
+// depend on configs or files of models.
 var knowsNot = map[string][]string{
 	"tfbridge":      {"loaders", "savedmodel"},
 	"graph/dataset": {"loaders", "savedmodel"},
@@ -210,7 +210,8 @@ func TestKnowsNot(t *testing.T) {
 	})
 }
 
-// plain are packages that know neither graphs nor C, and of ours only these.
+// plain are packages that depend neither on graphs nor on C, and only on the listed
+// packages of this module.
 var plain = map[string][]string{
 	"dtype":                 {"."},
 	"diag":                  {"."},
@@ -237,9 +238,9 @@ func TestPlainImports(t *testing.T) {
 	})
 }
 
-// mayReadEnv are the places that environment variables are read: programs,
-// where the runtime is found and its logging is set, and where the sandbox asks which
-// folders the dynamic linker and temporary files use.
+// mayReadEnv are the places that may read environment variables: programs, the search
+// for the runtime and its logging, and the sandbox, which needs the folders of the
+// dynamic linker and of temporary files.
 var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "sandbox/temp.go", "sandbox/system_linux.go", "internal/tool/install/pip.go", "mutate/", "internal/test/testruntime/", "internal/test/soak/", "internal/test/soakrun/", "gen/protogen/"}
 
 func TestEnvironment(t *testing.T) {

@@ -11,23 +11,23 @@ import (
 	"millrace/internal/test/cases"
 )
 
-// matrices are the tables that say which test shows what.
+// matrices are the documents with tables of facts and the tests that show them.
 var matrices = []string{"docs/audit/faults.md", "docs/audit/features.md"}
 
 // cited matches a test in a table: `loaders.TestCheckGolden/manifest_empty`.
 var cited = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([A-Za-z0-9_]+))?`")
 
-// files are the folders of subtests that are files.
+// files are the folders of file-based subtests.
 var files = map[string]string{
 	"loaders.TestCheckGolden":         "loaders/testdata/check",
 	"cmd/millrace.TestScripts":        "cmd/millrace/testdata/script",
 	"cmd/millrace.TestRuntimeScripts": "cmd/millrace/testdata/runtime",
 }
 
-// citedCases matches the cases in parentheses behind the test that runs them.
+// citedCases matches the cases in parentheses after the test that runs them.
 var citedCases = regexp.MustCompile("`cmd/millrace\\.TestCases` \\(([^)]*)\\)")
 
-// Tests and cases that a table names exist.
+// All tests and cases in the tables exist.
 func TestMatrix(t *testing.T) {
 	archive := map[string]bool{}
 	for _, name := range cases.All(t) {
@@ -68,7 +68,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// fileTest reports whether a subtest's file is there.
+// fileTest reports whether a subtest's file exists.
 func fileTest(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(root, dir, name+".txtar"))
 	return dir != "" && err == nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// required matches a requirement of a go.mod, of ours or a dependency's.
+// required matches a requirement of a go.mod, direct or indirect.
 var required = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/\S+) (v\S+)(?: // indirect)?$`)
 
 // requirements returns the versions that a go.mod names, by module.
@@ -26,14 +26,14 @@ func requirements(t *testing.T, file string) map[string]string {
 	return versions
 }
 
-// The workspace has the library and the modules of programs, all with the same versions of
-// what they need.
+// The workspace has the library and the modules of programs, all with the same versions
+// of their dependencies.
 func TestModules(t *testing.T) {
 	work, err := os.ReadFile(filepath.Join(root, "go.work"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"./examples/service"} // here it is convenient; users build it with GOWORK=off
+	want := []string{"./examples/service"} // part of the workspace for convenience; users build it with GOWORK=off
 	for _, p := range programs {
 		want = append(want, "./"+p)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Programs of others embed the packages of serving. They cannot name types of internal
-// packages, so no exported declaration of serving does.
+// Other programs embed the packages of serving. They cannot name types of internal
+// packages, so exported declarations of serving must not use them.
 func TestPublicTypes(t *testing.T) {
 	each(t, func(s *source) {
 		if s.test() || !strings.HasPrefix(s.path, "serving/") || strings.Contains(s.path, "/internal/") {
@@ -48,7 +48,7 @@ func TestPublicTypes(t *testing.T) {
 	})
 }
 
-// lookAtType looks at what users see of a type: the exported fields of a struct.
+// lookAtType checks the visible part of a type: the exported fields of a struct.
 func lookAtType(ts *ast.TypeSpec, look func(string, ast.Node)) {
 	st, ok := ts.Type.(*ast.StructType)
 	if !ok {

@@ -16,20 +16,20 @@ type with a hundred methods in thirty files is a package without borders: each m
 use every field, and no reader can tell which of them it needs.
 */
 
-// The budgets of a type that users do not hold.
+// The budgets of a type that is not part of the API.
 const (
 	maxMethods     = 30
 	maxMethodFiles = 6
 )
 
-// receiver is what a type has: its methods, and the files that declare them.
+// receiver has the methods of a type, and the files that declare them.
 type receiver struct {
 	methods, exported int
 	files             map[string]bool
 }
 
-// users are the types that users hold: what one of them can do is listed in one place of
-// the documentation. Of a plan see [TestPlan].
+// users are the types of the API: the documentation lists their methods in one place.
+// For plans see [TestPlan].
 var users = map[string]bool{
 	"estimator/layers.Net": true, "graph.Scope": true, "graph.Tensor": true, "graph/dataset.Dataset": true,
 	"graph/dataset.Structure": true, "graph/image.Image": true, "loaders/run.Pipeline": true,
@@ -49,8 +49,9 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
-// The budgets of a plan, which users hold too: how many exported methods it has, and how
-// many of its members package build reads. Stages carry what a pipeline is built of.
+// The budgets of a plan, which is part of the API too: the number of its exported
+// methods, and the number of its members that package build reads. Stages contain the
+// parts of a pipeline.
 const (
 	planExported = 20
 	planRead     = 12
@@ -98,10 +99,10 @@ func methodsOf(t *testing.T, dir, name string) map[string]bool {
 	return methods
 }
 
-// planMembers adds the names of the members that a file reads of a plan, or of the config
-// in it. A plan is a parameter of that type, and a field called plan; a config one called
-// spec. An engine.Choice has the config in it as well, so a member that is not one of its
-// decisions counts.
+// planMembers adds the names of the members of a plan, or of its config, that a file
+// reads. Plans are parameters of that type and fields called plan; configs are fields
+// called spec. An engine.Choice contains the config as well, so its members that are
+// not decisions count.
 func planMembers(s *source, read, decisions map[string]bool) {
 	for _, d := range s.file.Decls {
 		plans := map[string]bool{}

@@ -41,10 +41,10 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
-// direct matches a requirement of go.mod that is ours and not a dependency's.
+// direct matches a direct requirement of go.mod.
 var direct = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/\S+) v\S+$`)
 
-// Each dependency has a reason that can be read.
+// Each dependency has a documented reason.
 func TestRationale(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// root is the module's directory. Files are parsed here and not by a child
-// process, so that go test's cache knows what the result depends on.
+// root is the module's directory. Files are parsed here instead of in a child process,
+// so that go test's cache knows the dependencies of the result.
 const root = "../.."
 
-// notOurs are folders that hold nothing that is committed.
+// notOurs are folders without committed files.
 var notOurs = map[string]bool{".git": true, "bin": true, "build": true, ".cache": true}
 
 // source is one Go file.
@@ -31,24 +31,24 @@ type source struct {
 	generated bool
 }
 
-// test says whether the rules for programs leave the file alone.
+// test reports whether the file is exempt from the rules for programs.
 func (s *source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
 // dir returns the package's folder, "." for the root.
 func (s *source) dir() string { return path.Dir(s.path) }
 
-// at returns a place in the file for a message.
+// at returns a position in the file for a message.
 func (s *source) at(p token.Pos) string {
 	pos := s.fset.Position(p)
 	return s.path + ":" + itoa(pos.Line)
 }
 
-// lines returns how many lines a part of the file has.
+// lines returns the number of lines of a part of the file.
 func (s *source) lines(n ast.Node) int {
 	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
 }
 
-// generatedLine is what Go's own tools go by.
+// generatedLine is the marker of generated files for Go's tools.
 var generatedLine = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 // names returns every committed file's path from the root.

@@ -43,7 +43,7 @@ The result is an upper bound of the best order's share, and the same each time.
 // upwardLimit is the share of references that may point upward.
 const upwardLimit = 0.10
 
-// fewReferences is a number of references below which a share says nothing.
+// fewReferences is the number of references below which a share is meaningless.
 const fewReferences = 20
 
 func TestFewReferencesPointUpward(t *testing.T) {
@@ -118,8 +118,8 @@ func referencesOf(files []*source) references {
 	return g
 }
 
-// declared returns which file declares a package-level name, and a method that
-// one type alone has. A method of several types is in no file.
+// declared returns the file of each package-level name, and of each method name that
+// only one type has. A method name of several types is omitted.
 func declared(files []*source) (names, methods map[string]string) {
 	names, methods = make(map[string]string), make(map[string]string)
 	for _, s := range files {
@@ -162,7 +162,7 @@ func declares(d ast.Decl) []string {
 	return list
 }
 
-// importNames returns the names by which a file calls the packages it imports.
+// importNames returns the names of a file's imported packages.
 func importNames(s *source) map[string]bool {
 	names := make(map[string]bool)
 	for _, spec := range s.file.Imports {
@@ -176,8 +176,8 @@ func importNames(s *source) map[string]bool {
 	return names
 }
 
-// localNames returns what a function declares inside: its receiver,
-// parameters, results, variables and constants.
+// localNames returns the names that a function declares: its receiver, parameters,
+// results, variables and constants.
 func localNames(d ast.Decl) map[string]bool {
 	local := make(map[string]bool)
 	if _, ok := d.(*ast.FuncDecl); !ok {
@@ -226,7 +226,7 @@ func localNames(d ast.Decl) map[string]bool {
 	return local
 }
 
-// weight is the number of references.
+// weight returns the number of references.
 func (g references) weight() int {
 	total := 0
 	for _, edges := range g {
@@ -261,9 +261,10 @@ func (g references) order() []string {
 	return g.improved(g.greedy())
 }
 
-// greedy is the order of Eades, Lin and Smyth: again and again, a file that
-// uses no other goes to the bottom, one that no other uses to the top, and
-// else the one that uses most more than it is used goes to the top.
+// greedy is the heuristic of Eades, Lin and Smyth. It repeatedly moves a file that uses
+// no other file to the bottom, and a file that is not used to the top. If there is
+// none, the file with the largest difference between outgoing and incoming references
+// goes to the top.
 func (g references) greedy() []string {
 	left := slices.Sorted(maps.Keys(g))
 	var top, bottom []string
@@ -294,8 +295,7 @@ func (g references) greedy() []string {
 	return append(top, bottom...)
 }
 
-// improved moves single files as long as that leaves fewer references that
-// point upward.
+// improved moves single files as long as that reduces the number of upward references.
 func (g references) improved(order []string) []string {
 	best := g.upward(order)
 	for moved := true; moved && best > 0; {
@@ -313,12 +313,12 @@ func (g references) improved(order []string) []string {
 	return order
 }
 
-// bestPlace returns where in the order without it a file should stand, and how
-// many references fewer point upward then.
+// bestPlace returns the best position of a file in the order of the others, and by how
+// much that reduces the upward references.
 func (g references) bestPlace(order []string, file string) (at, gain int) {
 	i := slices.Index(order, file)
 	rest := slices.Delete(slices.Clone(order), i, i+1)
-	cost := 0 // of the file at the top: what uses it points upward
+	cost := 0 // cost of the top position: all references to the file point upward
 	for _, other := range rest {
 		cost += g[other][file]
 	}

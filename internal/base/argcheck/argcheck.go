@@ -6,8 +6,8 @@
 //		return argcheck.Arg{DType: dtype.Int32, Data: size}
 //	})
 //
-// Package graph/internal/judge puts an operation that checks the rules in front of
-// the ones in the table.
+// Package graph/internal/judge inserts an operation that checks the rules in front of
+// each operation in the table.
 package argcheck
 
 import (
@@ -29,14 +29,14 @@ type Arg struct {
 	DType   dtype.DataType
 	Shape   []int64
 	Data    []byte // the elements, if they are numbers
-	Bytes   int64  // of all strings, if they are strings, and of the longest
+	Bytes   int64  // size of all strings, and of the longest, if the elements are strings
 	Longest int64
 }
 
 // Rule is a condition that the arguments of an operation must meet.
 type Rule struct {
 	text        string
-	attr        string // the rule holds for nodes that have this attribute unset or at attrIs; "": for all
+	attr        string // the rule applies to nodes with this attribute unset or equal to attrIs; "": to all nodes
 	attrIs      int64
 	ofStrings   bool // attrIs is the dtype of strings, and the attribute must be set to it
 	left, right term
@@ -45,17 +45,17 @@ type Rule struct {
 
 // term is a number that a rule compares.
 type term struct {
-	function string // rank, size, value, last, fills…; "": a constant; dtype: what the handle's variable holds
+	function string // rank, size, value, last, fills…; "": a constant; dtype: the dtype of the handle's variable
 	input    int
 	add      int64
 	onward   bool   // all inputs from this one
-	attr     string // on the right of a dtype
+	attr     string // attribute on the right of a dtype
 }
 
-// String returns the rule as the table has it.
+// String returns the rule in the table's format.
 func (r Rule) String() string { return r.text }
 
-// Attr returns the attribute that has to be unset or have a value for the rule to
+// Attr returns the attribute that must be unset or have a given value for the rule to
 // apply. The name is empty if the rule always applies.
 func (r Rule) Attr() (name string, value int64) {
 	if r.ofStrings {
@@ -64,12 +64,12 @@ func (r Rule) Attr() (name string, value int64) {
 	return r.attr, r.attrIs
 }
 
-// OfStrings returns the attribute that has to be the dtype of strings for the rule to
+// OfStrings returns the attribute that must be the dtype of strings for the rule to
 // apply.
 func (r Rule) OfStrings() (attr string, ok bool) { return r.attr, r.ofStrings }
 
-// For returns the rule for an operation with n inputs: several for one that is about all
-// inputs from one on.
+// For returns the rule for an operation with n inputs: several if the rule is about all
+// inputs from a position on.
 func (r Rule) For(n int) []Rule {
 	if r.left.function == "joined" || r.left.function == "crossed" {
 		r.left.input = n
@@ -81,7 +81,7 @@ func (r Rule) For(n int) []Rule {
 		return []Rule{r}
 	}
 	var all []Rule
-	from, to := r.left.input+n, r.left.input+n // of a negative number
+	from, to := r.left.input+n, r.left.input+n // for a negative number
 	if r.left.onward {
 		from, to = r.left.input, n-1
 	}
@@ -101,8 +101,8 @@ func (r Rule) Handle() (input int, attr string, ok bool) {
 	return r.left.input, r.right.attr, r.left.function == "dtype"
 }
 
-// Rank returns the input that must have a rank, if the rule is about one that is
-// a number.
+// Rank returns the input whose rank must be a constant number, if the rule requires
+// that.
 func (r Rule) Rank() (input, rank int, ok bool) {
 	return r.left.input, int(r.right.add), r.left.function == "rank" && r.relation == "=" && r.right.function == ""
 }

@@ -7,7 +7,7 @@ import (
 	"millrace/dtype"
 )
 
-// The table can be read: Of answers from it.
+// The table can be parsed, and Of returns its rules.
 func TestTable(t *testing.T) {
 	if _, err := table(); err != nil {
 		t.Fatal(err)
@@ -72,8 +72,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A rule counts inputs from the end, or is about all from one on, for an operation that has
-// as many as its node says.
+// A rule may count inputs from the end, or apply to all inputs from a position on. The
+// node determines the number of inputs.
 func TestFor(t *testing.T) {
 	for _, tt := range []struct {
 		rule   string

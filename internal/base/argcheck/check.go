@@ -31,8 +31,8 @@ var names = map[string]string{"rank": "rank", "size": "number of elements", "val
 	"picks":  "number of bytes of as many strings of input 0 as it may pick",
 	"joined": "number of bytes of all strings together, of inputs below", "crossed": "number of bytes of all strings together, of inputs below"}
 
-// values returns the numbers that a term stands for: several for the elements of an
-// argument. known is false for an argument that does not have any.
+// values returns the numbers of a term: several if it means the elements of an
+// argument. known is false for an argument without numbers.
 func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
 	switch t.function {
 	case "":
@@ -95,8 +95,8 @@ func product(values Arg, of int64) (all []int64, known bool) {
 	return []int64{of}, known
 }
 
-// times multiplies numbers that are not negative. It returns the largest number where the
-// product does not fit.
+// times multiplies numbers that are not negative. It returns the largest number if the
+// product overflows.
 func times(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {
 		return math.MaxInt64
@@ -104,9 +104,9 @@ func times(a, b int64) int64 {
 	return a * b
 }
 
-// together returns how many bytes the strings of the first n arguments take in one tensor,
-// where scalars count once for each element of the largest argument; or, crossed, for each
-// element of all others of another shape.
+// together returns the size of the strings of the first n arguments joined in one
+// tensor. Scalars count once for each element of the largest argument or, if crossed,
+// for each combination of elements of arguments with other shapes.
 func together(arg func(i int) Arg, n int, crossed bool) (sum int64) {
 	most := int64(1)
 	for i := range n {
@@ -140,8 +140,8 @@ func (a Arg) size() int64 {
 	return n
 }
 
-// picks returns how many bytes the strings take that indices pick out of a tensor: for each
-// index all that the largest slice may have.
+// picks returns an upper bound for the size of the strings that indices pick out of a
+// tensor: each index counts as the largest slice.
 func picks(indices, from Arg) []int64 {
 	n, slice := int64(1), int64(1)
 	for _, d := range indices.Shape {
@@ -174,7 +174,7 @@ func integers(a Arg) (all []int64, ok bool) {
 	return all, true
 }
 
-// Integers returns numbers as the bytes of an argument: those of int32, or else of int64.
+// Integers returns numbers as the bytes of an argument of int32 or int64.
 func Integers(ints []int32, longs []int64) (data []byte) {
 	for _, v := range ints {
 		data = binary.NativeEndian.AppendUint32(data, uint32(v))

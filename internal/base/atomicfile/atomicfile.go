@@ -11,8 +11,8 @@
 //	}
 //	return f.Commit()
 //
-// A temporary name is random and the file must be new, so that neither a FIFO nor a
-// symbolic link that somebody put there is opened.
+// A temporary name is random and the file must be new, so that a planted FIFO or
+// symbolic link is never opened.
 package atomicfile
 
 import (
@@ -27,7 +27,7 @@ import (
 	"millrace"
 )
 
-// temporaryEnd ends temporary names.
+// temporaryEnd is the suffix of temporary names.
 const temporaryEnd = ".tmp"
 
 // File is a file that is written under a temporary name. It is not safe for concurrent
@@ -37,10 +37,10 @@ type File struct {
 	path string
 }
 
-// Create opens a new file that [File.Commit] names path, with the permissions perm
-// before umask. It refuses a path that is a folder, a FIFO or a device. The caller
-// closes it in any case. Errors, also from its methods, name path and have class
-// millrace.ErrIO.
+// Create opens a new file, which [File.Commit] renames to path, with the permissions
+// perm before umask. It refuses a path that is a folder, a FIFO or a device. The caller
+// closes it in any case. Its errors and those of the File's methods name path and have
+// class millrace.ErrIO.
 func Create(path string, perm fs.FileMode) (*File, error) {
 	if err := replaceable(path); err != nil {
 		return nil, err
@@ -64,11 +64,11 @@ func (f *File) Write(data []byte) (int, error) {
 // Fd returns the descriptor, for hints to the kernel.
 func (f *File) Fd() uintptr { return f.file.Fd() }
 
-// Chmod sets the permissions, whatever the umask.
+// Chmod sets the permissions, regardless of the umask.
 func (f *File) Chmod(perm fs.FileMode) error { return failure(f.path, f.file.Chmod(perm)) }
 
-// Commit forces the content to the disk and gives the file its name, in place of a
-// file that had it. After an error the old file is as it was.
+// Commit syncs the content to the disk and gives the file its name, replacing a file
+// with that name. After an error the old file is unchanged.
 func (f *File) Commit() error {
 	err := errors.Join(f.file.Sync(), f.file.Close())
 	if err == nil {
@@ -106,8 +106,8 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	return f.Commit()
 }
 
-// Temporary returns a new name in path's folder, for a file that others write and
-// [Rename] names path.
+// Temporary returns a new name in path's folder, for a file that other code writes and
+// [Rename] renames to path.
 func Temporary(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+short(path)+"."+rand.Text()+temporaryEnd)
 }
@@ -132,8 +132,8 @@ func Target(name string) (base string, ok bool) {
 // temporaryName matches what Temporary returns.
 var temporaryName = regexp.MustCompile(`^\.(.+)\.[A-Z2-7]{26}` + regexp.QuoteMeta(temporaryEnd) + `$`)
 
-// Sweep removes temporary files that killed processes left of path. The caller
-// makes sure that no other process is writing path.
+// Sweep removes temporary files for path that killed processes left. The caller ensures
+// that no other process is writing path.
 func Sweep(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -150,7 +150,7 @@ func Sweep(path string) error {
 	return nil
 }
 
-// replaceable returns an error if a file must not be put in the place of path.
+// replaceable returns an error if path must not be replaced by a file.
 func replaceable(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return failure(path, errors.New("it is not a regular file"))
@@ -158,8 +158,8 @@ func replaceable(path string) error {
 	return nil
 }
 
-// failure returns an error that names the file, and not the temporary one. It returns
-// nil for nil.
+// failure returns an error that names the final file instead of the temporary one. It
+// returns nil for nil.
 func failure(path string, err error) error {
 	var known *millrace.Error
 	if err == nil || errors.As(err, &known) {
@@ -170,8 +170,7 @@ func failure(path string, err error) error {
 	return e
 }
 
-// Cause returns what is wrong according to an error of package os or of this package,
-// without the path that it names.
+// Cause returns an error of package os or of this package without the path in it.
 func Cause(err error) error {
 	var known *millrace.Error
 	var p *fs.PathError
@@ -187,8 +186,8 @@ func Cause(err error) error {
 	return err
 }
 
-// SyncFolder forces the names in a folder to the disk. Some file systems cannot do
-// that and return EINVAL, which is not an error.
+// SyncFolder syncs the names in a folder to the disk. Some file systems cannot do that
+// and return EINVAL, which is not an error.
 func SyncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

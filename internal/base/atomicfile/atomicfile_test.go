@@ -11,7 +11,7 @@ import (
 	"millrace"
 )
 
-// A file is replaced whole, with the permissions that were asked for.
+// A file is replaced atomically, with the requested permissions.
 func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"the first content", "another"} {
@@ -29,8 +29,8 @@ func TestWrite(t *testing.T) {
 	only(t, filepath.Dir(path), "file")
 }
 
-// What is not a regular file stays, nothing waits for its reader, and no temporary
-// file is left.
+// A path that is not a regular file is not replaced, opening it does not block, and no
+// temporary file is left.
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700),

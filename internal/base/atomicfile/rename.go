@@ -7,10 +7,9 @@ import (
 	"syscall"
 )
 
-// Rename gives a complete file or folder its name. A file takes the place of a regular
-// file or of a symbolic link to one, a folder the place of an empty folder. Whatever else
-// has the name stays, and is an error of class millrace.ErrIO that names to. Rename
-// syncs nothing.
+// Rename gives a complete file or folder its name. A file replaces a regular file or a
+// symbolic link to one, a folder replaces an empty folder. Anything else with that name
+// stays, and is an error of class millrace.ErrIO that names to. Rename syncs nothing.
 func Rename(from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil {
@@ -25,8 +24,8 @@ func Rename(from, to string) error {
 	return failure(to, os.Rename(from, to))
 }
 
-// RenameNew is Rename for a name that nothing may have. The error wraps
-// fs.ErrExist if something does.
+// RenameNew is Rename for a name that must be unused. The error wraps fs.ErrExist if it
+// is used.
 func RenameNew(from, to string) error {
 	err := renameat2(from, to, noReplace)
 	if !lacks(err) {
@@ -38,9 +37,9 @@ func RenameNew(from, to string) error {
 	return failure(to, os.Rename(from, to))
 }
 
-// RenameFolder gives a complete folder its name. If a folder or a file has the name,
-// the two change names, so that from is the old one after it. Where the file system
-// cannot exchange names, the old one is renamed to aside, which must be new.
+// RenameFolder gives a complete folder its name. If a folder or a file already has that
+// name, the two exchange names, so that from is then the old one. If the file system
+// cannot exchange names, the old one is renamed to aside, which must be unused.
 func RenameFolder(from, to, aside string) error {
 	err := os.Rename(from, to)
 	if !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.ENOTDIR) {
@@ -64,5 +63,6 @@ func moveAside(from, to, aside string) error {
 	return nil
 }
 
-// lacks reports whether the file system or the kernel has no such kind of rename.
+// lacks reports whether the file system or the kernel does not support a kind of
+// rename.
 func lacks(err error) bool { return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) }

@@ -33,7 +33,7 @@ func put(t *testing.T, names ...string) (dir string) {
 	return dir
 }
 
-// A file that is not committed disappears, and what had its name stays.
+// A file that is not committed disappears, and an existing file with its name stays.
 func TestCloseDiscards(t *testing.T) {
 	dir := put(t, "file")
 	f, err := Create(filepath.Join(dir, "file"), 0o666)
@@ -52,7 +52,8 @@ func TestCloseDiscards(t *testing.T) {
 	}
 }
 
-// Commit refuses what took the name in the meantime, and leaves no temporary file.
+// Commit fails if something else has taken the name in the meantime, and leaves no
+// temporary file.
 func TestCommitRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -76,7 +77,7 @@ func TestCommitRefuses(t *testing.T) {
 func TestRename(t *testing.T) {
 	tests := []struct {
 		from, to      string
-		rename, newly string // what the error says; "": none
+		rename, newly string // part of the error; "": no error
 	}{
 		{"file", "missing", "", ""},
 		{"file", "other", "", "file exists"},
@@ -108,7 +109,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// A folder takes the place of another, whole, also where names cannot be exchanged.
+// A folder replaces another one atomically, even if names cannot be exchanged.
 func TestRenameFolder(t *testing.T) {
 	for name, f := range map[string]func(from, to, aside string) error{"exchange": RenameFolder, "in two steps": moveAside} {
 		dir := put(t, "from/new", "to/old")

@@ -32,8 +32,8 @@ var checks = map[string]func(s Spec, elements [][]byte) (int, error){
 	"DecodeWav":             sounds,
 }
 
-// Check returns an error if the operation must not see its input, and the index of
-// the element to blame. The error's code is that of an invalid argument.
+// Check returns an error if the operation must not read its input, and the index of the
+// bad element. The error's code is InvalidArgument.
 func (s Spec) Check(elements [][]byte) (int, error) {
 	check := checks[s.Op]
 	if check == nil {

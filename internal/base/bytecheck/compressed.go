@@ -12,12 +12,12 @@ import (
 	"millrace"
 )
 
-// deflateRatio is how many bytes one byte of a deflated stream may stand for: a match
-// of 258 bytes takes two bits.
+// deflateRatio is the maximum number of bytes that one byte of a deflated stream may
+// expand to: a match of 258 bytes takes two bits.
 const deflateRatio = 1032
 
-// compressed checks strings that DecodeCompressed decompresses. What cannot reach the
-// limit is not looked at, since the look costs as much as decompressing.
+// compressed checks strings that DecodeCompressed decompresses. Strings that cannot
+// reach the limit are not read, because reading them costs as much as decompressing.
 func (s Spec) compressed(elements [][]byte) (int, error) {
 	var most, made int64
 	for _, b := range elements {
@@ -34,8 +34,8 @@ func (s Spec) compressed(elements [][]byte) (int, error) {
 	return 0, nil
 }
 
-// decompressed returns how many bytes a string decompresses to at most. It reads the
-// string for an exact number.
+// decompressed returns the maximum size of a decompressed string. It reads the string
+// to find the exact size.
 func (s Spec) decompressed(b []byte, exact bool) int64 {
 	switch {
 	case s.Compression == "ZSTD":
@@ -54,13 +54,13 @@ func (s Spec) decompressed(b []byte, exact bool) int64 {
 	return inflated(b, s.limit(), zlibHeader)
 }
 
-// gzipTrailer is the length of what ends a member: the checksum, and the size.
+// gzipTrailer is the length of a member's trailer: the checksum, and the size.
 const gzipTrailer = 8
 
-// inflated returns how many bytes a deflated stream holds at most, or any number beyond
-// the limit, where it stops. header returns what follows the header of the stream.
-// Members of a gzip stream follow each other. What Go cannot read counts as much as
-// zlib could make of it.
+// inflated returns the maximum inflated size of a stream, or any number beyond the
+// limit, at which it stops. header returns the bytes after the header of the stream. A
+// gzip stream may have several members. Bytes that Go cannot inflate count with the
+// maximum ratio of zlib.
 func inflated(b []byte, limit int64, header func([]byte) ([]byte, bool)) int64 {
 	var n int64
 	for len(b) > 0 && n <= limit {
@@ -68,7 +68,7 @@ func inflated(b []byte, limit int64, header func([]byte) ([]byte, bool)) int64 {
 		if body == nil {
 			break
 		}
-		r := bytes.NewReader(body) // a ByteReader: flate takes no byte too much
+		r := bytes.NewReader(body) // a ByteReader, so that flate does not read ahead
 		size, err := io.CopyN(io.Discard, flate.NewReader(r), saturate(uint64(limit-n)+1))
 		n = saturate(uint64(n) + uint64(size))
 		if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -82,7 +82,7 @@ func inflated(b []byte, limit int64, header func([]byte) ([]byte, bool)) int64 {
 	return n
 }
 
-// zlibHeader returns what follows the header of a zlib stream, which has one member.
+// zlibHeader returns the bytes after the header of a zlib stream, which has one member.
 func zlibHeader(b []byte) (body []byte, more bool) {
 	const dictionary = 0x20
 	if len(b) < 2 || b[1]&dictionary != 0 {
@@ -99,7 +99,7 @@ const (
 	gzipComment = 1 << 4
 )
 
-// gzipHeader returns what follows the header of a gzip member.
+// gzipHeader returns the bytes after the header of a gzip member.
 func gzipHeader(b []byte) (body []byte, more bool) {
 	if len(b) < 10 || b[0] != 0x1f || b[1] != 0x8b {
 		return nil, false

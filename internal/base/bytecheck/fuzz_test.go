@@ -16,8 +16,7 @@ var seeds = [][]byte{
 	corrupt.WAV(2), corrupt.GzipNamed("name", 100, 2), corrupt.ZlibCut(100), corrupt.LyingVariant(), corrupt.Floats(1, 2), corrupt.JXL(100, 1<<20, false), corrupt.JXL(100, 100, true),
 }
 
-// FuzzCheck gives bytes to all checks: none panics or blames an element that is not
-// there.
+// FuzzCheck gives bytes to all checks: none panics or reports an index out of range.
 func FuzzCheck(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -38,7 +37,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// Every seed that holds more than a limit of a byte is refused by the operation for it.
+// With a limit of one byte, the matching operation refuses every seed with more
+// content.
 func TestSmallLimits(t *testing.T) {
 	for i, op := range []string{"DecodePng", "DecodeJpeg", "DecodeGif", "DecodeWebP", "DecodeBmp", "", "DecodeCompressed", "DecodeCompressed"} {
 		compression := map[int]string{6: "GZIP", 7: "ZLIB"}[i]

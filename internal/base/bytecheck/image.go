@@ -8,9 +8,9 @@ import (
 	"millrace/dtype"
 )
 
-// formats are the formats that TensorFlow's decoders take, by the bytes that an image
-// begins with. Every decoder takes more than one of them. Each reader stops where the
-// bytes end or are not of the format: TensorFlow stops there too.
+// formats are the formats that TensorFlow's decoders accept, by the first bytes of an
+// image. Every decoder accepts more than one of them. Each reader stops where the bytes
+// end or do not match the format: TensorFlow stops there too.
 var formats = []struct {
 	magic string
 	read  func(b []byte, p *picture)
@@ -24,7 +24,7 @@ var formats = []struct {
 	{jxlContainer, readJXL},
 }
 
-// images checks images: how much memory their pixels take, and one kind of BMP that
+// images checks images for the memory of their pixels, and for one kind of BMP that
 // ends the process.
 func (s Spec) images(elements [][]byte) (int, error) {
 	for i, b := range elements {
@@ -69,7 +69,7 @@ func (s Spec) picture(p *picture, b []byte) error {
 	return nil
 }
 
-// Where the header of a BMP has width, height and bits per pixel. The height is
+// Offsets of width, height and bits per pixel in the header of a BMP. The height is
 // negative where the first row is the top one.
 const (
 	bmpWidth  = 18
@@ -78,7 +78,7 @@ const (
 )
 
 // topDown refuses a BMP whose top row comes first. DecodeImage of another dtype than
-// uint8 allocates a buffer of a BMP's height times its width, without a look at the
+// uint8 allocates a buffer of a BMP's height times its width, without a check of the
 // sign. A negative size ends the process.
 func (s Spec) topDown(b []byte) error {
 	if s.DType == 0 || s.DType == dtype.Uint8 || !bytes.HasPrefix(b, []byte("BM")) || len(b) < bmpHeight+4 {

@@ -2,7 +2,7 @@ package bytecheck
 
 import "encoding/binary"
 
-// What the blocks of a GIF begin with, and the sizes of its fixed parts.
+// The first bytes of the blocks of a GIF, and the sizes of its fixed parts.
 const (
 	gifExtension = 0x21
 	gifImage     = 0x2c
@@ -12,8 +12,8 @@ const (
 )
 
 // readGIF reads the blocks of a GIF. The indices of all frames are in memory at the
-// same time, one byte a pixel; the tensor has three for each, and all frames have the
-// size of the largest.
+// same time, one byte per pixel; the tensor has three bytes per pixel, and all frames
+// have the size of the largest.
 func readGIF(b []byte, p *picture) {
 	p.format, p.channels = "GIF", 3
 	b = skip(b, gifHeader+colorTable(b, 10))
@@ -43,7 +43,7 @@ func colorTable(b []byte, flags int) int {
 	return 3 << (b[flags]&7 + 1)
 }
 
-// subBlocks returns what follows a sequence of blocks that each have their length.
+// subBlocks returns the bytes after a sequence of length-prefixed blocks.
 func subBlocks(b []byte) []byte {
 	for len(b) > 0 && b[0] != 0 {
 		b = skip(b, 1+int(b[0]))

@@ -17,13 +17,13 @@ const (
 	jpegTEM  = 0x01
 )
 
-// jpegBlock is a bound for the pixels to which libjpeg rounds a width up: 8 times a
-// sampling factor of 4.
+// jpegBlock is an upper bound of the multiple to which libjpeg rounds a width up: 8
+// times a sampling factor of 4.
 const jpegBlock = 32
 
-// readJPEG reads the segments of a JPEG up to its first scan, as libjpeg does: it passes
-// over bytes that are not a marker. An image whose coefficients come in more than one
-// scan is held in memory as a whole, two bytes each.
+// readJPEG reads the segments of a JPEG up to its first scan, as libjpeg does: it skips
+// bytes that are not a marker. If the coefficients of an image are spread over several
+// scans, all of them are kept in memory, two bytes each.
 func readJPEG(b []byte, p *picture) {
 	p.format = "JPEG"
 	progressive, components := false, int64(0)
@@ -60,7 +60,7 @@ func readJPEG(b []byte, p *picture) {
 	}
 }
 
-// nextMarker returns the next marker and what follows it.
+// nextMarker returns the next marker and the bytes after it.
 func nextMarker(b []byte) (byte, []byte, bool) {
 	for {
 		at := slices.Index(b, 0xff)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A JPEG XL is a codestream, or a container of boxes that hold one, whole or in parts.
+// A JPEG XL is a codestream, or a container of boxes with a codestream, whole or in
+// parts.
 const (
 	jxlStream    = "\xff\x0a"
 	jxlContainer = "\x00\x00\x00\x0cJXL \r\n\x87\n"
@@ -14,8 +15,8 @@ const (
 	jxlWork       = 4   // bytes a pixel and channel, since decoding is done in floats
 )
 
-// readJXL reads the header of a JPEG XL. What it cannot read has no size, and TensorFlow
-// refuses it.
+// readJXL reads the header of a JPEG XL. A header that it cannot read counts as size 0,
+// and TensorFlow refuses it.
 func readJXL(b []byte, p *picture) {
 	p.format = "JPEG XL"
 	if strings.HasPrefix(string(b[:min(len(b), len(jxlContainer))]), jxlContainer) {
@@ -76,19 +77,19 @@ func (r *bitReader) bits(n int) int64 {
 	return v
 }
 
-// choice is one way to write a number: some bits, added to a first value.
+// choice is one encoding of a number: some bits, added to a first value.
 type choice struct {
 	first int64
 	bits  int
 }
 
-// number returns a number that two bits say how to read.
+// number reads a number whose encoding two bits select.
 func (r *bitReader) number(choices [4]choice) int64 {
 	c := choices[r.bits(2)]
 	return c.first + r.bits(c.bits)
 }
 
-// jxlRatios are the quotients of width and height that a header may name.
+// jxlRatios are the aspect ratios that a header may select.
 var jxlRatios = [8][2]int64{1: {1, 1}, 2: {12, 10}, 3: {4, 3}, 4: {3, 2}, 5: {16, 9}, 6: {5, 4}, 7: {2, 1}}
 
 // jxlSize reads height and width.
@@ -107,7 +108,8 @@ func (r *bitReader) jxlSize() (height, width int64) {
 	return height, side()
 }
 
-// jxlExtraChannels reads the metadata up to the number of channels beside the colors.
+// jxlExtraChannels reads the metadata up to the number of channels in addition to the
+// colors.
 func (r *bitReader) jxlExtraChannels() int64 {
 	if r.bits(1) == 1 { // all values are the defaults
 		return 0

@@ -38,8 +38,8 @@ func readPNG(b []byte, p *picture) {
 	}
 }
 
-// pngInflated returns how many bytes a compressed text or color profile inflates to. A
-// keyword and a zero stand before it.
+// pngInflated returns the inflated size of a compressed text or color profile. A
+// keyword and a zero byte precede it.
 func pngInflated(kind string, data []byte, limit int64) int64 {
 	_, after, ok := bytes.Cut(data, []byte{0})
 	switch {

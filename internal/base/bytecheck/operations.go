@@ -8,8 +8,8 @@ import (
 //go:embed operations.txt
 var operations string
 
-// Bounds returns what bounds the memory that operations take which make something of
-// strings, by operation: the words of operations.txt.
+// Bounds returns the rows of operations.txt: for each operation that decodes strings,
+// the bound of its memory.
 func Bounds() map[string]string {
 	bounds := map[string]string{}
 	for line := range strings.Lines(operations) {

@@ -12,8 +12,8 @@ const (
 	wavChunk  = 8
 )
 
-// sounds checks sounds. A model may ask for a number of samples, and a WAV of 44 bytes
-// may claim 32,767 channels: each gets that many.
+// sounds checks sounds. A model may request a number of samples, and a WAV of 44 bytes
+// may claim 32,767 channels, each with that many samples.
 func sounds(s Spec, elements [][]byte) (int, error) {
 	for i, b := range elements {
 		has := wavChannels(b)
@@ -32,7 +32,7 @@ func sounds(s Spec, elements [][]byte) (int, error) {
 }
 
 // wavChannels returns the channels that a WAV claims, 0 if TensorFlow refuses it. Other
-// chunks may come before the format.
+// chunks may precede the format.
 func wavChannels(b []byte) int64 {
 	for b = skip(b, wavHeader); len(b) >= wavChunk+4; {
 		if string(b[:4]) == "fmt " {

@@ -7,21 +7,21 @@ import (
 	"millrace/dtype"
 )
 
-// DefaultLimit is how many bytes an operation may make of bytes, beyond those that
-// they stand for one by one: an image of 89 million pixels.
+// DefaultLimit is the default limit of the bytes that an operation may decode its input
+// to, beyond a one-to-one copy: an image of 89 million pixels.
 const DefaultLimit = 1 << 28
 
 // Spec describes an operation that reads bytes.
 type Spec struct {
 	Op    string         // its type
-	DType dtype.DataType // of the tensor that it makes; 0: nobody knows
-	Limit int64          // see DefaultLimit; 0: that
+	DType dtype.DataType // data type of its result; 0: unknown
+	Limit int64          // 0: DefaultLimit
 
 	Compression string // "", "ZLIB", "GZIP" or "ZSTD"
-	Channels    int64  // wanted for an image (0: as in the file) or a sound (-1)
-	Samples     int64  // wanted for a sound; -1: as in the file
+	Channels    int64  // requested for an image (0: as in the file) or a sound (-1)
+	Samples     int64  // requested for a sound; -1: as in the file
 	First       bool   // only the first frame of an image becomes part of the tensor
-	Ratio       int64  // a JPEG is made smaller by it
+	Ratio       int64  // factor by which a JPEG is scaled down
 }
 
 // limit returns the limit in force.
@@ -30,19 +30,19 @@ func (s Spec) limit() int64 { return cmp.Or(s.Limit, DefaultLimit) }
 // invalidArgument is TensorFlow's code.
 const invalidArgument = 3
 
-// refused returns why bytes are refused.
+// refused returns the error about refused bytes.
 func refused(class millrace.Class, format string, args ...any) error {
 	e := millrace.Errorf(class, format, args...)
 	e.Code = invalidArgument
 	return e
 }
 
-// growth is how many bytes of a tensor one byte of a TensorProto may stand for where
-// the values are all there: an int64 is a varint of one byte or more.
+// growth is the maximum number of tensor bytes per byte of a TensorProto that contains
+// all values: an int64 is a varint of one byte or more.
 const growth = 8
 
-// Rows returns an error if rows of a size take more memory than the limit and than the
-// bytes that they are parsed from can stand for.
+// Rows returns an error if rows of a size need more memory than both the limit and the
+// maximum growth of the bytes that they are parsed from.
 func Rows(rows, size, bytes, limit int64) error {
 	made := product(rows, size)
 	if made <= max(cmp.Or(limit, DefaultLimit), product(growth, bytes)) {

@@ -21,7 +21,7 @@ const (
 	dimSize  = 1
 )
 
-// header is what a TensorProto claims.
+// header has the values claimed by a TensorProto.
 type header struct {
 	dtype    dtype.DataType
 	dims     []int64
@@ -34,7 +34,7 @@ type header struct {
 	ints     []int64 // the first dtype.MaxRank values of int64_val
 }
 
-// tensor checks one TensorProto of a data type, 0 if nobody knows which.
+// tensor checks one TensorProto of a data type, 0 if the type is unknown.
 func (s Spec) tensor(b []byte, want dtype.DataType, h *header) error {
 	if err := h.read(b); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s Spec) tensor(b []byte, want dtype.DataType, h *header) error {
 	return s.size(b, h)
 }
 
-// read reads what a TensorProto claims.
+// read reads the claims of a TensorProto.
 func (h *header) read(b []byte) error {
 	m := message{rest: b}
 	for f, ok := m.next(); ok; f, ok = m.next() {
@@ -71,7 +71,7 @@ func (h *header) add(f field) error {
 		h.dtype = dtype.DataType(int32(f.number))
 	case f.num == tensorInt64 && h.wantInts:
 		h.addInts(f)
-	case f.wire != wireBytes: // a list of numbers, or a field that nobody knows
+	case f.wire != wireBytes: // a list of numbers, or an unknown field
 	case f.num == tensorShape:
 		return h.addShape(f.bytes)
 	case f.num == tensorContent:
@@ -154,8 +154,8 @@ func (s Spec) size(b []byte, h *header) (err error) {
 	return s.repeated(b, h, h.elements, int64(max(h.dtype.Size(), 1)))
 }
 
-// repeated refuses a TensorProto whose last value repeats, n times with some bytes
-// each, beyond the limit.
+// repeated refuses a TensorProto whose last value is repeated so often that it exceeds
+// the limit.
 func (s Spec) repeated(b []byte, h *header, n, each int64) error {
 	if n <= 0 || n <= s.limit()/each {
 		return nil

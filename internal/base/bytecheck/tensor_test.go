@@ -28,7 +28,7 @@ func join(parts ...any) []byte {
 	return b
 }
 
-// long returns a field with a number that takes more bytes than it needs.
+// long returns a field with a number in a longer encoding than necessary.
 func long(num protowire.Number, v uint64) []byte {
 	b := protowire.AppendTag(nil, num, protowire.VarintType)
 	for range 9 {
@@ -117,7 +117,8 @@ var parseTests = []struct {
 	{"no string, repeated", strings(0, 0, bytecheck.DefaultLimit/24+1), dtype.String, millrace.ErrLimit},
 }
 
-// TestParseTensor checks TensorProtos that TensorFlow may and may not parse.
+// TestParseTensor checks TensorProtos that TensorFlow may parse, and others that it
+// must not.
 func TestParseTensor(t *testing.T) {
 	for _, test := range parseTests {
 		spec := bytecheck.Spec{Op: "ParseTensor", DType: test.dtype}
@@ -146,7 +147,7 @@ func TestDeserializeSparse(t *testing.T) {
 	tests := []struct {
 		name                   string
 		indices, values, shape []byte
-		at                     int // the part to blame; -1: none
+		at                     int // the bad part; -1: none
 	}{
 		{"sound", indices, values, shape, -1},
 		{"no values", none, corrupt.Floats(), shape, -1},

@@ -12,15 +12,15 @@ const (
 	wireFixed32    = 5
 )
 
-// maxGroups is how deep groups may nest for protobuf's C++ parser.
+// maxGroups is the nesting limit of groups in protobuf's C++ parser.
 const maxGroups = 100
 
 // field is one field of a message.
 type field struct {
 	num    uint32
 	wire   uint32
-	number uint64 // of wireVarint
-	bytes  []byte // of wireBytes
+	number uint64 // value of a wireVarint
+	bytes  []byte // value of a wireBytes
 }
 
 // message reads the fields of a message as protobuf's C++ parser does.
@@ -29,8 +29,8 @@ type message struct {
 	bad  bool // the rest cannot be read
 }
 
-// next returns the next field. It reports false at the end of the message, and where
-// the message is damaged.
+// next returns the next field. It reports false at the end of the message, and at
+// damage.
 func (m *message) next() (f field, ok bool) {
 	if len(m.rest) == 0 || m.bad {
 		return field{}, false
@@ -65,7 +65,7 @@ func (m *message) field(depth int) (f field, ok bool) {
 	return f, ok
 }
 
-// group passes over a group, its end included.
+// group skips a group, including its end.
 func (m *message) group(num uint32, depth int) bool {
 	for depth <= maxGroups {
 		f, ok := m.field(depth)
@@ -94,7 +94,7 @@ func (m *message) varint(max int) (v uint64, ok bool) {
 	return 0, false
 }
 
-// lengthAndBytes reads a length and as many bytes.
+// lengthAndBytes reads a length and that number of bytes.
 func (m *message) lengthAndBytes() ([]byte, bool) {
 	n, ok := m.varint(5)
 	if !ok || n > math.MaxInt32 || n > uint64(len(m.rest)) {
@@ -105,7 +105,7 @@ func (m *message) lengthAndBytes() ([]byte, bool) {
 	return b, true
 }
 
-// skip passes over n bytes.
+// skip skips n bytes.
 func (m *message) skip(n int) bool {
 	if len(m.rest) < n {
 		return false

@@ -1,4 +1,4 @@
-// Package changes compares what something was made of with what it would be made of now:
+// Package changes compares the recorded inputs of a result with the current ones:
 // digests and settings by name.
 package changes
 
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Change is an entry that is another one now.
+// Change is an entry that has changed.
 type Change struct {
 	Key, Was, Is string
-	Parts        []Change // what differs of the things that the entry is the digest of; nil if it is not known
+	Parts        []Change // the differences between the parts that the entry is the digest of; nil if unknown
 }
 
 // Text returns the change as a clause.
@@ -47,7 +47,7 @@ func Between(was, is map[string]string) []Change {
 // digest matches a value that only a computer compares.
 var digest = regexp.MustCompile(`^[0-9a-f]{41,}$`)
 
-// shown returns a value for a message; digests are cut.
+// shown returns a value for a message; digests are shortened.
 func shown(value string) string {
 	switch {
 	case value == "":

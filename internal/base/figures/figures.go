@@ -1,4 +1,4 @@
-// Package figures writes counts, sizes and times for people to read.
+// Package figures formats counts, sizes and times for people.
 package figures
 
 import (
@@ -26,10 +26,10 @@ func Number(f float64) string {
 	return Count(int64(math.Round(f)))
 }
 
-// Of is a count of things: "1 file", "1,797 files".
+// Of is a count with a noun: "1 file", "1,797 files".
 func Of(n int64, what string) string { return Plural(n, what, what+"s") }
 
-// Plural is a count of things whose plural takes more than an s: "2 batches".
+// Plural is a count with a noun that has an irregular plural: "2 batches".
 func Plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -67,7 +67,7 @@ func Milliseconds(d time.Duration) string {
 	return Number(float64(d.Round(time.Microsecond))/float64(time.Millisecond)) + " ms"
 }
 
-// Rate is how many of n a second there were; 0 for no time at all.
+// Rate is n per second; 0 if no time has passed.
 func Rate(n int64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0

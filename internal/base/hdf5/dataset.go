@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// dataset reads what describes an array. An array of a kind that is not read is listed
+// dataset reads the description of an array. An array of an unsupported kind is listed
 // with the reason.
 func (p *parser) dataset(name string, of map[uint16][]byte) error {
 	d := Dataset{Name: name}
@@ -19,7 +19,7 @@ func (p *parser) dataset(name string, of map[uint16][]byte) error {
 		d.Type, d.Reason = "", "it is compressed, or has a checksum"
 	}
 	if d.Type != "" {
-		if count > p.size/size { // the elements are in the file, so this refuses every size that is not there
+		if count > p.size/size { // the elements are in the file, so this refuses every size beyond it
 			return fmt.Errorf("damaged: array %q of shape %v would be larger than the file", name, d.Shape)
 		}
 		d.bytes = count * size
@@ -90,7 +90,7 @@ func (d *Dataset) datatype(b []byte) int64 {
 	return size
 }
 
-// layout reads where the elements are.
+// layout reads the location of the elements.
 func (p *parser) layout(d *Dataset, b []byte) error {
 	if len(b) < 4 || b[0] != 3 && b[0] != 4 {
 		d.Type, d.Reason = "", "its layout is of an old version"

@@ -1,7 +1,7 @@
 // Package hdf5 reads the arrays of numbers in HDF5 files as Keras writes them:
-// ".weights.h5", and the older ".h5". It reads nothing else of HDF5, and takes a file for
-// hostile: nothing that the file says decides how much memory is taken before it is
-// compared with the size of the file.
+// ".weights.h5", and the older ".h5". It does not support other parts of HDF5, and
+// treats files as hostile: every size in a file is compared with the size of the file
+// before memory is allocated.
 //
 //	f, err := hdf5.Read(r, size)
 //	for _, d := range f.Datasets {
@@ -43,10 +43,11 @@ const (
 	maxRank    = 32      // dimensions of an array
 )
 
-// Type is the form of an array's elements, all of little endian order.
+// Type is the type of an array's elements, all in little endian order.
 type Type string
 
-// The types that are read. Others are listed with the type "", and cannot be read.
+// The supported types. Arrays of other types are listed with the type "", and cannot be
+// read.
 const (
 	Float16  Type = "float16"
 	BFloat16 Type = "bfloat16"
@@ -66,7 +67,7 @@ type Dataset struct {
 	Shape  []int64
 	Reason string
 
-	at     int64 // where its elements begin
+	at     int64 // offset of its elements
 	inline []byte
 	bytes  int64
 }
@@ -74,11 +75,11 @@ type Dataset struct {
 // Bytes returns the size of the elements.
 func (d *Dataset) Bytes() int64 { return d.bytes }
 
-// File is what an HDF5 file holds.
+// File describes the contents of an HDF5 file.
 type File struct {
 	Datasets []Dataset
-	// Names are the values of the attribute "name" of groups, by their paths. Keras gives
-	// the groups of its layers' variables the names of the layers.
+	// Names are the values of the attribute "name" of groups, by their paths. For the
+	// groups of layers' variables, Keras stores the names of the layers.
 	Names map[string]string
 
 	r io.ReaderAt
@@ -98,7 +99,7 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 	return p.file, nil
 }
 
-// Elements reads the elements of an array as they are in the file.
+// Elements reads the bytes of an array's elements.
 func (f *File) Elements(d *Dataset) ([]byte, error) {
 	if d.Type == "" {
 		return nil, fmt.Errorf("HDF5: %q cannot be read: %s", d.Name, d.Reason)
@@ -118,7 +119,7 @@ type parser struct {
 	r    io.ReaderAt
 	size int64
 	file *File
-	base int64          // what addresses count from
+	base int64          // base of addresses
 	seen map[int64]bool // addresses of groups, arrays and nodes, to refuse cycles
 }
 
@@ -134,7 +135,7 @@ func (p *parser) read(at, n int64, what string) ([]byte, error) {
 	return b, nil
 }
 
-// address returns the position of an address in the file, -1 for one that is undefined.
+// address returns the position of an address in the file, -1 for an undefined one.
 func (p *parser) address(b []byte) int64 {
 	a := binary.LittleEndian.Uint64(b)
 	if a == math.MaxUint64 || a > uint64(p.size) {
@@ -143,7 +144,7 @@ func (p *parser) address(b []byte) int64 {
 	return p.base + int64(a)
 }
 
-// visit notes that something was met, and refuses to meet it again.
+// visit records an address, and refuses to visit it again.
 func (p *parser) visit(at int64, what string) error {
 	switch {
 	case p.seen[at]:

@@ -15,7 +15,7 @@ import (
 
 const keras = "../../../estimator/weights/testdata/"
 
-// A file that Keras wrote gives the values that Keras has.
+// The values of a file from Keras equal Keras's.
 func TestKeras(t *testing.T) {
 	data, err := os.ReadFile(keras + "small.weights.h5")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestKeras(t *testing.T) {
 	}
 }
 
-// Damage is an error that says where, and files of other forms are refused by name.
+// Damage is an error with the location, and unsupported features are refused by name.
 func TestDamaged(t *testing.T) {
 	data, err := os.ReadFile(keras + "small.weights.h5")
 	if err != nil {
@@ -89,8 +89,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// FuzzRead changes files: whatever they say, reading ends, without a panic and without
-// more memory than the file is large.
+// FuzzRead mutates files: reading must always end without a panic, and must not use
+// more memory than the size of the file.
 func FuzzRead(f *testing.F) {
 	data, err := os.ReadFile(keras + "small.weights.h5")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package inferenceproto holds Go messages for the protobufs of KServe's Open Inference
 // Protocol, version 2.
 //
-// They are made from gen/protogen/inference.txtpb, and moved as the messages of package tfproto
-// are.
+// They are generated from gen/protogen/inference.txtpb, and moved to another proto
+// package as in package tfproto.
 package inferenceproto

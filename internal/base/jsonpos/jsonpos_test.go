@@ -99,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// A letter right behind a number is part of what should have been the number.
+// A letter directly after a number belongs to the invalid number.
 func TestWordsAfterNumbers(t *testing.T) {
 	for c := range 256 {
 		src := "[1" + string([]byte{byte(c)}) + "]"
@@ -111,7 +111,7 @@ func TestWordsAfterNumbers(t *testing.T) {
 	}
 }
 
-// Escape sequences are read as encoding/json reads them.
+// Escape sequences are parsed as in encoding/json.
 func TestEscapes(t *testing.T) {
 	const src = `"\"\\\/\b\f\n\r\t \u00aF\uFABC\uabcd\u1f9A\u0F0f\uD83D\uDE00"`
 	var want string
@@ -192,7 +192,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestMemory parses the most values that fit and watches the memory.
+// TestMemory parses the maximum number of values and measures the memory.
 func TestMemory(t *testing.T) {
 	src := []byte("[" + strings.Repeat("{},", jsonpos.MaxValues-2) + "{}]")
 	for i := len(src); i < jsonpos.MaxBytes; i++ {
@@ -213,7 +213,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// value converts a tree to what encoding/json makes of it.
+// value converts a tree to the values of encoding/json.
 func value(n *jsonpos.Node) any {
 	switch n.Kind() {
 	case jsonpos.Bool:
@@ -270,8 +270,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// stricter reports whether err is one of the things that this package refuses
-// and encoding/json does not.
+// stricter reports whether err is about input that encoding/json accepts and only this
+// package refuses.
 func stricter(src []byte, err error) bool {
 	var e *jsonpos.Error
 	if !errors.As(err, &e) {

@@ -37,7 +37,7 @@ func (k Kind) String() string {
 // cell is a value or key. The cells of a document are in the order of the text:
 // a list is followed by its elements, an object by key, value, key, value.
 type cell struct {
-	start, end int32 // in the text
+	start, end int32 // offsets in the text
 	next       int32 // the cell after this value and all cells inside it
 	kind       Kind
 }

@@ -23,12 +23,12 @@ type Node struct {
 	tree    *tree
 	cell    int32
 	missing bool
-	up      *Node  // the list or object it is in, nil at the top
+	up      *Node  // the list or object that contains it, nil at the top
 	name    string // its key if up is an object
 	elem    int    // its index if up is a list, else -1
 }
 
-// Kind returns what kind of value n is.
+// Kind returns the kind of n.
 func (n *Node) Kind() Kind {
 	if n.missing {
 		return Missing
@@ -36,8 +36,8 @@ func (n *Node) Kind() Kind {
 	return n.tree.cells[n.cell].kind
 }
 
-// Offset returns where n's text starts, in bytes. A missing value has the
-// offset of the object or list that lacks it.
+// Offset returns the byte offset of n's text. A missing value has the offset of the
+// object or list that lacks it.
 func (n *Node) Offset() int { return int(n.tree.cells[n.cell].start) }
 
 // Raw returns n's text, "" if it is missing. Strings are in quotes.
@@ -70,7 +70,7 @@ func (n *Node) Text() string {
 	return unquote(n.raw())
 }
 
-// Number returns a Number as it is written, and "" for other kinds.
+// Number returns the text of a Number, and "" for other kinds.
 func (n *Node) Number() json.Number {
 	if n.Kind() != Number {
 		return ""
@@ -78,7 +78,7 @@ func (n *Node) Number() json.Number {
 	return json.Number(n.raw())
 }
 
-// Up returns the list or object that n is in, nil at the top.
+// Up returns the list or object that contains n, nil at the top.
 func (n *Node) Up() *Node { return n.up }
 
 // Name returns the key of n if it is a member of an object, else "".
@@ -141,8 +141,8 @@ func (n *Node) Elem(i int) *Node {
 	return &Node{tree: n.tree, cell: n.cell, missing: true, up: n, elem: i}
 }
 
-// Members yields the members of an Object in the order they are written: first
-// the key, a String, then the value. It also yields repeated keys.
+// Members yields the members of an Object in the order of the text: first the key, a
+// String, then the value. It also yields repeated keys.
 func (n *Node) Members() iter.Seq2[*Node, *Node] {
 	return func(yield func(*Node, *Node) bool) {
 		if n.Kind() != Object {

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Error says why a text is not JSON, or is too large, and where.
+// Error is the reason why a text is not JSON, or is too large, with the position.
 type Error struct {
-	Offset int // in bytes
-	Line   int // from 1
+	Offset int // offset in bytes
+	Line   int // line number from 1
 	Column int // from 1, in bytes
 	Msg    string
 	Limit  bool // a limit of this package is exceeded; the text may be valid JSON
 }
 
-// Error returns the place and the message: "3:7: expected a comma".
+// Error returns the position and the message: "3:7: expected a comma".
 func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Msg) }
 
 // position returns line and column of an offset, both from 1.
@@ -69,7 +69,7 @@ func (p *parser) document() *Error {
 	return nil
 }
 
-// checkStart refuses encodings other than UTF-8, with a message that names the
+// checkStart refuses other encodings than UTF-8, with a message that names the
 // encoding.
 func (p *parser) checkStart() *Error {
 	if bytes.HasPrefix(p.src, []byte("\xef\xbb\xbf")) {
@@ -163,7 +163,7 @@ func (p *parser) scalar(kind Kind, scan func() *Error) *Error {
 	return nil
 }
 
-// container parses a list or an object; item parses what is between commas.
+// container parses a list or an object; item parses the items between commas.
 func (p *parser) container(kind Kind, closing byte, item func() *Error) *Error {
 	i, err := p.push(kind)
 	if err != nil {

@@ -44,7 +44,7 @@ func (p *parser) number() *Error {
 	return nil
 }
 
-// digits skips digits and returns how many.
+// digits skips digits and returns their number.
 func (p *parser) digits() int {
 	start := p.at
 	for c := p.peek(); c >= '0' && c <= '9'; c = p.peek() {

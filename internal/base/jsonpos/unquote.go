@@ -17,7 +17,7 @@ func unquote(src []byte) string {
 	return string(body)
 }
 
-// escapes are the characters behind the short escape sequences.
+// escapes maps the letters of short escape sequences to their characters.
 var escapes = map[byte]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenFiles returns how many more files the process may open, and the limit.
+// OpenFiles returns the number of further files that the process may open, and the
+// limit.
 func OpenFiles() (free, limit int64) {
 	limit = soft(unix.RLIMIT_NOFILE)
 	used := 0

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unlimited stands for the absence of a limit.
+// Unlimited means the absence of a limit.
 const Unlimited = math.MaxInt64
 
-// soft returns a soft limit of the process. It returns Unlimited if there is no
-// limit or the limit is not known.
+// soft returns a soft limit of the process. It returns Unlimited if there is no limit
+// or the limit is unknown.
 func soft(resource int) int64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(resource, &limit) != nil {
@@ -54,9 +54,9 @@ func status(file, key string) (n int64, ok bool) {
 	return 0, false
 }
 
-// groups yields the folder of the process's control group and those of the groups
-// that contain it, in either version of control groups. The files of version 1 are
-// in a folder of their controller, "memory" or "pids"; v1 tells that version.
+// groups yields the folder of the process's control group and the folders of the groups
+// that contain it, in either version of control groups. The files of version 1 are in a
+// folder of their controller, "memory" or "pids"; v1 is set for that version.
 func groups(self, root, controller string) iter.Seq2[string, bool] {
 	return func(yield func(folder string, v1 bool) bool) {
 		lines, err := os.ReadFile(self)

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Memory is how much memory the process can allocate.
+// A Memory is an amount of memory that the process can allocate.
 type Memory struct {
-	Bytes int64  // Unlimited if not known
-	Bound string // what sets the bound: "the container allows"
+	Bytes int64  // Unlimited if unknown
+	Bound string // source of the bound: "the container allows"
 }
 
-// AvailableMemory returns the smallest of what the machine has left, what the
-// process's control groups allow, and what ulimit -v allows.
+// AvailableMemory returns the smallest of the machine's available memory, the limit of
+// the process's control groups, and the limit of ulimit -v.
 func AvailableMemory() Memory {
 	least := Memory{machineMemory(), "the machine has left"}
 	if n := containerMemory("/proc/self/cgroup", "/sys/fs/cgroup"); n < least.Bytes {
@@ -25,8 +25,8 @@ func AvailableMemory() Memory {
 	return least
 }
 
-// MaxMemory returns the memory of the machine, or what the process's control groups
-// allow if that is less. It returns Unlimited if neither is known.
+// MaxMemory returns the memory of the machine, or the limit of the process's control
+// groups if that is less. It returns Unlimited if neither is known.
 func MaxMemory() int64 {
 	n, ok := status("/proc/meminfo", "MemTotal")
 	if !ok {
@@ -35,7 +35,7 @@ func MaxMemory() int64 {
 	return min(n, containerMemory("/proc/self/cgroup", "/sys/fs/cgroup"))
 }
 
-// AddressSpace returns how many bytes of address space ulimit -v leaves the
+// AddressSpace returns the number of bytes of address space that ulimit -v leaves the
 // process. It returns Unlimited if there is no such limit.
 func AddressSpace() int64 {
 	limit := soft(unix.RLIMIT_AS)
@@ -46,9 +46,9 @@ func AddressSpace() int64 {
 	return max(limit-used, 0)
 }
 
-// PeakMemory returns the peak resident memory of this process in bytes, 0 if it
-// is not known. We do not use getrusage, whose figure includes the process that
-// started this one.
+// PeakMemory returns the peak resident memory of this process in bytes, 0 if it is
+// unknown. We do not use getrusage, whose figure includes the process that started this
+// one.
 func PeakMemory() int64 {
 	n, _ := status("/proc/self/status", "VmHWM")
 	return n

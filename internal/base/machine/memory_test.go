@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The limits of control groups hold for all below them, in either version.
+// The limits of control groups apply to all groups in them, in either version.
 func TestContainerMemory(t *testing.T) {
 	const none = Unlimited
 	for name, tt := range map[string]struct {

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A ThreadLimit is how many more threads the process can start.
+// A ThreadLimit is a number of further threads that the process can start.
 type ThreadLimit struct {
-	Free  int64  // Unlimited where there is no limit
+	Free  int64  // Unlimited if there is no limit
 	Bound string // the source of the limit: "ulimit -u"
 }
 
-// Threads returns how many more threads ulimit -u and the process's control
-// groups allow, whichever is less. ulimit -u counts all threads of the user and
-// does not apply to root.
+// Threads returns the number of further threads that ulimit -u or the process's control
+// groups allow, whichever is less. ulimit -u counts all threads of the user and does
+// not apply to root.
 func Threads() ThreadLimit {
 	least := ThreadLimit{Unlimited, ""}
 	if limit := soft(unix.RLIMIT_NPROC); limit != Unlimited && os.Geteuid() != 0 {
@@ -53,8 +53,8 @@ func userThreads(proc string, uid int) int64 {
 	return n
 }
 
-// groupThreads returns how many more threads the process's control group and
-// the groups that contain it allow.
+// groupThreads returns the number of further threads that the process's control group
+// and the groups that contain it allow.
 func groupThreads(self, root string) int64 {
 	least := int64(Unlimited)
 	for folder := range groups(self, root, "pids") {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Vectors returns the processor's family and the vector instructions that a
-// numeric library may choose between: "amd64 avx2 fma avx512f". Two machines on
-// which it differs may round differently.
+// Vectors returns the processor's family and the vector instructions that a numeric
+// library may choose between: "amd64 avx2 fma avx512f". Two machines with different
+// results may round differently.
 func Vectors() string {
 	list := []string{runtime.GOARCH}
 	for _, f := range []struct {

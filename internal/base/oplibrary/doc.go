@@ -1,10 +1,10 @@
 // Package oplibrary names and finds the shared object of our own dataset
 // operations. Its sources are in cgo/datasets; package install compiles them.
 //
-// A name carries a digest of the sources and the version of TensorFlow, whose
-// C++ interface changes with every version: Find never finds a library of other
-// sources or for another TensorFlow. Without the library everything works, but
-// slower, with TensorFlow's own operations.
+// The library's name contains a digest of the sources and the version of TensorFlow,
+// whose C++ interface changes with every version. So Find never returns a library of
+// other sources or for another TensorFlow. Without the library everything works with
+// TensorFlow's own operations, but slower.
 package oplibrary
 
 import (
@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// Folder is where, below a runtime's directory, the library is installed.
+// Folder is the folder of the library below a runtime's directory.
 const Folder = "ops"
 
 // Name returns the library's file name for a version of TensorFlow.
@@ -20,7 +20,7 @@ func Name(version string) string {
 	return "libmillrace_datasets-" + version + "-" + digest + ".so"
 }
 
-// Find looks for the library: first beside the program, then in the runtime's
+// Find looks for the library: first next to the program, then in the runtime's
 // directory. It returns "" if there is none.
 func Find(runtimeDir, version string) string {
 	dirs := []string{filepath.Join(runtimeDir, Folder)}

@@ -12,8 +12,8 @@ import (
 	"millrace/cgo"
 )
 
-// The digest in the library's name is that of the sources, in the tree as well
-// as in what a program embeds.
+// The digest in the library's name matches both the sources in the tree and the sources
+// that a program embeds.
 func TestDigestIsCurrent(t *testing.T) {
 	for from, dir := range map[string]fs.FS{"cgo/datasets": os.DirFS("../../../cgo/datasets"), "embedded": cgo.Datasets()} {
 		if err := CheckSources(dir); err != nil {
@@ -22,7 +22,7 @@ func TestDigestIsCurrent(t *testing.T) {
 	}
 }
 
-// What is embedded is the folder, file by file.
+// The embedded sources equal the folder, file by file.
 func TestEmbeddedSources(t *testing.T) {
 	tree := os.DirFS("../../../cgo/datasets")
 	for _, list := range []func(fs.FS) ([]string, error){Sources, Headers} {

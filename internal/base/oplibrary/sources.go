@@ -11,15 +11,15 @@ import (
 	"millrace"
 )
 
-// digestBytes is how many bytes of the hash are in a name.
+// digestBytes is the number of bytes of the hash in a name.
 const digestBytes = 8
 
-// Sources returns the names of the C++ source files in dir that make up the
-// library, in order. Tests are left out.
+// Sources returns the names of the C++ source files in dir that make up the library, in
+// order. Tests are omitted.
 func Sources(dir fs.FS) ([]string, error) { return match(dir, ".cc") }
 
-// Headers returns the names of the headers in dir, in order. Those of tests are
-// left out.
+// Headers returns the names of the headers in dir, in order. Headers of tests are
+// omitted.
 func Headers(dir fs.FS) ([]string, error) { return match(dir, ".h") }
 
 // match returns the files with an extension that belong to the library.
@@ -57,8 +57,8 @@ func Digest(dir fs.FS) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:digestBytes]), nil
 }
 
-// CheckSources returns an error unless the sources in dir are those whose
-// digest this program puts into the library's name.
+// CheckSources returns an error unless the digest of the sources in dir is the one in
+// this program's library name.
 func CheckSources(dir fs.FS) error {
 	got, err := Digest(dir)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// StampSuffix is what the file is called, after the library's own name, that
-// holds the library's SHA-256. One changed byte in a shared object may load and
-// compute something else, or end the process at some later time.
+// StampSuffix is appended to the library's name for the file with the library's
+// SHA-256. A shared object with one changed byte may load and then compute something
+// else, or end the process at some later time.
 const StampSuffix = ".sha256"
 
 // Remedy is the command that builds a missing or damaged library.
 const Remedy = "millrace runtime native"
 
-// Stamp writes down the checksum of the library at from, which will be at path:
-// to be called before it is moved there.
+// Stamp writes the checksum of the library at from for its later path. Call it before
+// the library is moved there.
 func Stamp(from, path string) error {
 	sum, err := sumOf(from)
 	if err != nil {
@@ -32,8 +32,8 @@ func Stamp(from, path string) error {
 	return nil
 }
 
-// Verify returns an error if the library is not the one that was stamped when
-// it was built.
+// Verify returns an error if the library differs from the one that was stamped when it
+// was built.
 func Verify(path string) error {
 	want, err := regularfile.ReadFile(path+StampSuffix, regularfile.TextBytes)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package opstamp marks libraries of operations with what they were built from
-// and for.
+// Package opstamp marks libraries of operations with the sources and the TensorFlow
+// version that they were built with.
 //
-// TensorFlow's C++ interface changes with every minor version. A library that
-// was built for another one may load and then corrupt memory, and nothing in it
-// says which version it was built for. So "millrace ops build" compiles one more
-// source file into the library, which defines a string:
+// TensorFlow's C++ interface changes with every minor version. A library for another
+// version may load and then corrupt memory, and does not contain the version that it
+// was built for. So "millrace ops build" compiles one more source file into the
+// library, which defines a string:
 //
 //	extern "C" const char millrace_ops_stamp[] = "tensorflow=2.21.0&sources=5f1c...";
 //
@@ -26,24 +26,24 @@ import (
 // symbol is the name of the string in the library.
 const symbol = "millrace_ops_stamp"
 
-// maxSize is how many bytes a stamp has at most.
+// maxSize is the maximum size of a stamp in bytes.
 const maxSize = 4096
 
-// Stamp says what a library was built from and for.
+// Stamp describes the sources and the TensorFlow version of a library.
 type Stamp struct {
 	TensorFlow string // version of the headers: "2.21.0"
-	Sources    string // digest of the sources and of how they were compiled
+	Sources    string // digest of the sources and of the compiler's arguments
 }
 
-// Source returns the C++ source that puts the stamp into a library.
+// Source returns the C++ source that defines the stamp in a library.
 func (s Stamp) Source() []byte {
 	text := url.Values{"tensorflow": {s.TensorFlow}, "sources": {s.Sources}}.Encode()
 	return fmt.Appendf(nil, "extern \"C\" __attribute__((visibility(\"default\"))) const char %s[];\n"+
 		"const char %s[] = %q;\n", symbol, symbol, text)
 }
 
-// Fits reports whether a library can be loaded into a version of TensorFlow: the
-// minor version must be that of the headers.
+// Fits reports whether a library can be loaded into a version of TensorFlow: the minor
+// version must equal the headers'.
 func (s Stamp) Fits(version string) bool { return minor(s.TensorFlow) == minor(version) }
 
 // minor returns a version without its patch: "2.21".

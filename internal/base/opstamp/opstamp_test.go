@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What another tool built has no stamp; what is no library is an error.
+// A library of another tool has no stamp. A file that is not a library is an error.
 func TestReadWithout(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

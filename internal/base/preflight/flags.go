@@ -15,9 +15,9 @@ import (
 // maxFlagFile is the largest part of a file of flags to read, in bytes.
 const maxFlagFile = 1 << 20
 
-// flagVariable is an environment variable that holds flags, or the name of a
-// file of flags. TensorFlow ends the process at the first flag that it does not
-// know or cannot parse.
+// flagVariable is an environment variable with flags, or with the name of a file of
+// flags. TensorFlow ends the process at the first flag that it does not know or cannot
+// parse.
 type flagVariable struct {
 	name  string
 	flags map[string]flagType
@@ -74,9 +74,9 @@ func readFlags(name string) (string, error) {
 // blanks separate flags.
 const blanks = " \t\r\n"
 
-// splitFlags cuts flags apart as TensorFlow does: at blanks, except in quotes
-// that come right after the equals sign. It ignores everything from the first
-// word that does not start with a dash.
+// splitFlags splits flags as TensorFlow does: at blanks, except in quotes directly
+// after the equals sign. It ignores everything from the first word that does not start
+// with a dash.
 func splitFlags(s string) []string {
 	var list []string
 	for s = strings.TrimLeft(s, blanks); strings.HasPrefix(s, "-"); s = strings.TrimLeft(s, blanks) {

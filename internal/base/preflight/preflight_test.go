@@ -21,7 +21,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// childEnv makes the test binary a process that TensorFlow ends.
+// childEnv makes the test binary run code for which TensorFlow ends the process.
 const childEnv = "MILLRACE_TEST_BAD_FLAGS"
 
 func TestMain(m *testing.M) {
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(tfmain.RunMixed(m))
 }
 
-// badFlags has TensorFlow read flags that were not checked, since they are set
-// after the runtime is open.
+// badFlags makes TensorFlow read unchecked flags: it sets them after the runtime is
+// opened.
 func badFlags(flags string) error {
 	if _, err := tfbridge.Open(&tfbridge.RuntimeOptions{Verbose: true}); err != nil {
 		return err
@@ -101,7 +101,7 @@ func TestFlags(t *testing.T) {
 		{"TF_XLA_FLAGS", "--tf_xla_min_cluster_size", "not a value of type int32"},
 		{"TF_XLA_FLAGS", "--tf_xla_min_cluster_size=99999999999", "not a value of type int32"},
 		{"TF_XLA_FLAGS", file, `unknown flag "--tf_xla_cluster=1"`},
-		{"TF_XLA_FLAGS", pipe, ""}, // empty: nobody writes to it, and nobody waits
+		{"TF_XLA_FLAGS", pipe, ""}, // empty, without a writer; reading must not wait
 		{"TF_XLA_FLAGS", "\x1b[2J", "no such file"},
 		{"TF_JITRT_FLAGS", "--x", `unknown flag "--x"`},
 	}

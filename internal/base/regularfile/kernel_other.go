@@ -4,7 +4,7 @@ package regularfile
 
 import "os"
 
-// ofKernel reports whether an open file is one that the kernel makes up, as those
-// in /proc. They look regular, but reading one may block for ever, as /proc/kmsg
-// does, or have effects.
+// ofKernel reports whether the kernel generates an open file, as in /proc. Such files
+// look regular, but reading one may block forever, as /proc/kmsg does, or have side
+// effects.
 func ofKernel(*os.File) bool { return false }

@@ -1,5 +1,4 @@
-// Package regularfile opens regular files and refuses everything else, without
-// waiting for it.
+// Package regularfile opens regular files and refuses everything else without blocking.
 package regularfile
 
 import (
@@ -13,24 +12,23 @@ import (
 	"millrace"
 )
 
-// Flags are for opening a file that may turn out to be something else: without
-// O_NONBLOCK the opening of a named pipe waits for its writer.
+// Flags are the flags for opening a path that may not be a regular file: without
+// O_NONBLOCK opening a named pipe waits for its writer.
 const Flags = os.O_RDONLY | syscall.O_NONBLOCK
 
-// Error says what there is in place of a regular file.
+// Error is the error about a path that is not a regular file.
 type Error struct {
 	What     string // "a directory", "a FIFO"
-	OfKernel bool   // a file that the kernel makes up
+	OfKernel bool   // a file that the kernel generates
 	Dir      bool
 }
 
-// Error says what there is.
+// Error returns what the path is instead.
 func (e *Error) Error() string { return "not a regular file but " + e.What }
 
-// Open opens a file. It looks at the file's type before, because opening a device
-// can have effects, and again afterwards, because the path may lead to another
-// file by then. open opens with [Flags]. An error is that of stat or open, or an
-// [Error].
+// Open opens a file. It checks the file's type before, because opening a device can
+// have side effects, and again afterwards, because the path may refer to another file
+// by then. open opens with [Flags]. It returns an error of stat or open, or an [Error].
 func Open(stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, fs.FileInfo, error) {
 	info, err := stat()
 	if err == nil {
@@ -62,8 +60,7 @@ func Check(f *os.File) (fs.FileInfo, error) {
 	return info, err
 }
 
-// CheckInfo returns an [Error] if a file is not a regular one, as far as its mode
-// says.
+// CheckInfo returns an [Error] if a file is not a regular one according to its mode.
 func CheckInfo(info fs.FileInfo) error {
 	m := info.Mode()
 	what := "of an unknown type"
@@ -94,12 +91,13 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// TextBytes is a limit for files that are read whole and that somebody wrote by hand, or
-// Millrace as a description: configs, progress, checksums.
+// TextBytes is the size limit of small text files that are read as a whole: configs,
+// progress, checksums.
 const TextBytes = 64 << 20
 
-// ReadFile reads a regular file of at most limit bytes. It looks at the size before it
-// takes memory: a file with holes may claim any. The error is an [fs.PathError].
+// ReadFile reads a regular file of at most limit bytes. It checks the size before it
+// allocates memory: a file with holes may have any size. The error is an
+// [fs.PathError].
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, info, err := OpenFile(path)
 	if err != nil {
@@ -116,7 +114,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		err = fmt.Errorf("it shrank from %d to %d bytes while it was read", info.Size(), n)
 	case err == nil:
-		// The kernel gives some files no size, and others may grow.
+		// Some files of the kernel have size 0, and other files may grow.
 		var more []byte
 		if more, err = io.ReadAll(io.LimitReader(f, limit+1-info.Size())); err == nil {
 			text = append(text, more...)
@@ -131,14 +129,14 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// LimitError says that a file is too large to be read whole. It is of class
-// [millrace.ErrLimit].
+// LimitError is the error about a file that is too large to be read as a whole. It is
+// of class [millrace.ErrLimit].
 type LimitError struct{ Size, Limit int64 }
 
-// Error says how large the file is.
+// Error returns the size of the file and the limit.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("it has %d bytes, at most %d are read", e.Size, e.Limit)
 }
 
-// Is reports whether class is that of limits.
+// Is reports whether class is millrace.ErrLimit.
 func (e *LimitError) Is(class error) bool { return class == millrace.ErrLimit }

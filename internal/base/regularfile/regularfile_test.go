@@ -13,8 +13,7 @@ import (
 	"millrace/internal/test/special"
 )
 
-// Open waits for nobody, also when another file is at the path by the time that
-// it is opened.
+// Open never blocks, even if the path refers to another file by the time it is opened.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	file, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "pipe")
@@ -58,7 +57,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// ReadFile believes neither the size of a file with holes nor that a file is regular.
+// ReadFile trusts neither the size of a file with holes nor that a file is regular.
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

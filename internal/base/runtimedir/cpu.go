@@ -9,15 +9,15 @@ import (
 	"millrace"
 )
 
-// feature is an instruction set that the libraries use without asking.
+// feature is an instruction set that the libraries use without a check.
 type feature struct {
 	name string
 	has  bool
 }
 
-// features are what the pinned wheels are compiled for: on x86-64 AVX
-// (-mavx, which brings SSE4.2 and POPCNT), on arm64 the base architecture.
-// AVX2, FMA and AVX-512 kernels are chosen at run time.
+// features are the instruction sets that the pinned wheels are compiled for: on x86-64
+// AVX (-mavx, which brings SSE4.2 and POPCNT), on arm64 the base architecture. AVX2,
+// FMA and AVX-512 kernels are chosen at run time.
 func features() []feature {
 	if runtime.GOARCH != "amd64" {
 		return nil

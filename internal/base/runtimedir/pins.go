@@ -12,7 +12,7 @@ var pinsJSON []byte
 
 // Pins lists the accepted wheels of one version of TensorFlow.
 type Pins struct {
-	Version string  `json:"version"` // of TensorFlow: "2.21.0"
+	Version string  `json:"version"` // version of TensorFlow: "2.21.0"
 	Python  string  `json:"python"`  // the Python version of the wheels: "311"; the libraries do not need Python
 	Wheels  []Wheel `json:"wheels"`
 }
@@ -21,12 +21,12 @@ type Pins struct {
 type Wheel struct {
 	Variant   string         `json:"variant"`
 	GOARCH    string         `json:"goarch"`
-	Package   string         `json:"package"` // its name for pip
+	Package   string         `json:"package"` // name of the package for pip
 	File      string         `json:"file"`
 	Size      int64          `json:"size"`
 	SHA256    string         `json:"sha256"`
-	Libraries map[string]Pin `json:"libraries"` // by name, as the wheel's RECORD has them
-	Prelinked map[string]Pin `json:"prelinked"` // what package prelink makes of the libraries; nil: not tested
+	Libraries map[string]Pin `json:"libraries"` // by name, as in the wheel's RECORD
+	Prelinked map[string]Pin `json:"prelinked"` // the libraries as prelinked by package prelink; nil: not tested
 }
 
 // Pin is the size and hash of a file.

@@ -6,12 +6,12 @@ import (
 	"millrace"
 )
 
-// PrelinkedDir is where, below a runtime's directory, its prelinked libraries
-// are: copies that open faster, see package prelink. It has a runtime.json.
+// PrelinkedDir is the directory, below a runtime's directory, with its prelinked
+// libraries: copies that open faster, see package prelink. It has a runtime.json.
 const PrelinkedDir = "prelinked"
 
-// PrelinkedPins returns the size and hash that each prelinked library of a
-// runtime must have, nil if nobody has tested these libraries prelinked.
+// PrelinkedPins returns the size and hash that each prelinked library of a runtime must
+// have, nil if these libraries have not been tested prelinked.
 func (p *Pins) PrelinkedPins(in *Installed) map[string]Pin {
 	sums := map[string]string{}
 	for _, l := range in.Libraries {
@@ -23,8 +23,8 @@ func (p *Pins) PrelinkedPins(in *Installed) map[string]Pin {
 	return nil
 }
 
-// Prelinked returns the prelinked libraries of a runtime. They must be what this
-// version of Millrace makes of the runtime's libraries, and unchanged, as Verify
+// Prelinked returns the prelinked libraries of a runtime. They must equal the result of
+// this version of Millrace for the runtime's libraries, and be unchanged, as Verify
 // checks. The error is fs.ErrNotExist if there are none.
 func (p *Pins) Prelinked(in *Installed, full bool) (*Installed, error) {
 	made, err := Read(filepath.Join(in.Dir, PrelinkedDir))

@@ -1,7 +1,7 @@
-// Package runtimedir describes installed TensorFlow runtimes: the pinned wheels
-// and libraries, where runtimes are installed, what their runtime.json says,
-// and whether their libraries have changed since. Package install fills such a
-// directory; tfbridge opens it.
+// Package runtimedir describes installed TensorFlow runtimes: the pinned wheels and
+// libraries, where runtimes are installed, the contents of their runtime.json, and
+// whether their libraries have changed since. Package install fills such a directory;
+// tfbridge opens it.
 package runtimedir
 
 import (
@@ -41,18 +41,18 @@ const Remedy = "millrace runtime install"
 // Installed describes a runtime directory that package install filled.
 type Installed struct {
 	Dir          string    `json:"-"`             // the runtime directory
-	Version      string    `json:"version"`       // of TensorFlow: "2.21.0"
+	Version      string    `json:"version"`       // version of TensorFlow: "2.21.0"
 	Variant      string    `json:"variant"`       // CPU or CUDA
-	Arch         string    `json:"arch"`          // as GOARCH: "amd64"
+	Arch         string    `json:"arch"`          // architecture as in GOARCH: "amd64"
 	Source       string    `json:"source"`        // base name of the wheel, tarball or directory it came from
-	SourceSHA256 string    `json:"source_sha256"` // of the wheel or tarball; "" of a directory
+	SourceSHA256 string    `json:"source_sha256"` // hash of the wheel or tarball; "" for a directory
 	Pinned       bool      `json:"pinned"`        // the libraries are those of pins.json
-	Libraries    []Library `json:"libraries"`     // in the order of Libraries
+	Libraries    []Library `json:"libraries"`     // libraries in the order of Libraries
 }
 
-// Library is one shared object with its hash. While the file's size, time and
-// inode are unchanged, we take its contents as unchanged too. Time and inode are
-// 0 in a runtime that was exported to become part of an image.
+// Library is one shared object with its hash. While the file's size, time and inode are
+// unchanged, we assume that its contents are unchanged too. Time and inode are 0 in a
+// runtime that was exported to become part of an image.
 type Library struct {
 	Name    string `json:"name"`
 	SHA256  string `json:"sha256"`
@@ -73,8 +73,8 @@ func Root() (string, error) {
 // Name returns the name of a variant's directory below the root.
 func Name(variant string) string { return Pinned().Version + "-" + variant }
 
-// Read returns what the runtime.json of dir says. The error is fs.ErrNotExist
-// if dir has none, as in a directory that another program filled.
+// Read returns the contents of dir's runtime.json. The error is fs.ErrNotExist if dir
+// has none, as in a directory that another program filled.
 func Read(dir string) (*Installed, error) {
 	path := filepath.Join(dir, InfoFile)
 	b, err := regularfile.ReadFile(path, regularfile.TextBytes)
@@ -116,7 +116,7 @@ func Find(root string) ([]*Installed, error) {
 	return found, nil
 }
 
-// Write writes the description beside the libraries of in.Dir.
+// Write writes the description next to the libraries in in.Dir.
 func (in *Installed) Write() error {
 	b, err := json.MarshalIndent(in, "", "  ")
 	if err != nil {
@@ -154,7 +154,7 @@ func problem(class millrace.Class, file, format string, args ...any) error {
 	return e
 }
 
-// cause removes the path from an error. The caller states the place itself.
+// cause removes the path from an error. The caller adds the path itself.
 func cause(err error) error {
 	if p, ok := err.(*fs.PathError); ok {
 		return p.Err

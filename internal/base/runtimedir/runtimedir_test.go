@@ -157,7 +157,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// A changed byte behind an unchanged stamp is what full is for.
+// Only a full check finds a changed byte if the stamp is unchanged.
 func TestVerifyFull(t *testing.T) {
 	in := fill(t)
 	path := filepath.Join(in.Dir, LibraryCC)
@@ -182,8 +182,8 @@ func TestVerifyFull(t *testing.T) {
 	}
 }
 
-// A runtime in an image has no stamps: only its sizes count, unless full is set,
-// and nothing is recorded.
+// A runtime in an image has no stamps: only its sizes are checked, unless full is set,
+// and no stamps are recorded.
 func TestVerifyUnstamped(t *testing.T) {
 	in := fill(t)
 	for i := range in.Libraries {
@@ -217,7 +217,7 @@ func TestVerifyUnstamped(t *testing.T) {
 	}
 }
 
-// Hashing a copied library happens once: its new stamp is noted.
+// Hashing a copied library happens once: its new stamp is recorded.
 func TestVerifyNotes(t *testing.T) {
 	in := fill(t)
 	path := filepath.Join(in.Dir, LibraryCC)

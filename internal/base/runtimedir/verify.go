@@ -14,11 +14,11 @@ import (
 
 // Verify returns an error if a library has changed since it was installed.
 //
-// Hashing takes about a second. So unless full is set, a library whose size,
-// time and inode are unchanged is taken as unchanged. If only time or inode
-// differ, as after a copy, Verify hashes the library and, if the hash matches,
-// records the new time and inode. A library without a time and an inode on
-// record is unchanged if its size is.
+// Hashing takes about a second. So unless full is set, a library whose size, time and
+// inode are unchanged counts as unchanged. If only time or inode differ, as after a
+// copy, Verify hashes the library and, if the hash matches, records the new time and
+// inode. A library without a recorded time and inode counts as unchanged if its size is
+// unchanged.
 func (in *Installed) Verify(full bool) error {
 	if err := in.checkPlatform(); err != nil {
 		return err
@@ -64,10 +64,10 @@ func (l *Library) verify(dir string, full bool) (moved bool, err error) {
 	return moved, nil
 }
 
-// stamped reports whether the library's time and inode are on record. An
-// exported runtime has neither: the layers of an image get other inodes on each
-// machine, and a container with a read-only root could not record them, so that
-// each start would hash 850 MB. The digest of the layer vouches for the files.
+// stamped reports whether the library's time and inode are on record. An exported
+// runtime has neither: the layers of an image get other inodes on each machine, and a
+// container with a read-only root could not record them, so that each start would hash
+// 850 MB. The digest of the layer guarantees the files.
 func (l *Library) stamped() bool { return l.ModTime != 0 || l.Inode != 0 }
 
 // Stamp returns the library at path without its hash.
@@ -97,5 +97,5 @@ func HashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// onlyReader hides the method WriteTo, which would not use our larger buffer.
+// onlyReader hides the method WriteTo, which would bypass our larger buffer.
 type onlyReader struct{ io.Reader }

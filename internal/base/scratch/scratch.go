@@ -1,5 +1,6 @@
-// Package scratch makes private folders that do not stay behind when a process is killed:
-// the next process that makes one removes them. A lock on the folder says that it is in use.
+// Package scratch makes private folders that do not pile up when processes are killed:
+// the next process that makes a folder removes stale ones. A lock on a folder marks it
+// as in use.
 package scratch
 
 import (
@@ -14,10 +15,10 @@ import (
 )
 
 const (
-	// Prefix is what the names of the folders begin with.
+	// Prefix is the prefix of the folders' names.
 	Prefix = "millrace-model-"
-	// StaleAfter is the age at which an unlocked folder counts as left behind.
-	// The owner of a younger one may not have locked it yet.
+	// StaleAfter is the age at which an unlocked folder counts as stale. The owner of a
+	// younger one may not have locked it yet.
 	StaleAfter = time.Minute
 )
 
@@ -27,8 +28,8 @@ type Folder struct {
 	lock *os.File
 }
 
-// New makes a folder in the folder for temporary files or, if that cannot be, in
-// shared memory. It removes folders of processes that were killed.
+// New makes a folder in the folder for temporary files or, if that fails, in shared
+// memory. It removes the folders of killed processes.
 func New() (*Folder, error) {
 	var failed error
 	for _, parent := range []string{os.TempDir(), "/dev/shm"} {
@@ -57,8 +58,8 @@ func lock(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Close removes the folder and what is in it. It does not open the folder above, which a
-// sandbox may hide.
+// Close removes the folder and its contents. It does not open the parent folder, which
+// a sandbox may hide.
 func (f *Folder) Close() error {
 	entries, err := os.ReadDir(f.Path)
 	for _, e := range entries {
@@ -71,7 +72,7 @@ func (f *Folder) Close() error {
 	return err
 }
 
-// removeStale removes folders of this user's that no process has locked.
+// removeStale removes this user's folders that no process has locked.
 func removeStale(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -87,8 +88,7 @@ func removeStale(parent string) {
 	}
 }
 
-// removeUnlocked removes a folder if it is this user's and nobody holds its
-// lock.
+// removeUnlocked removes a folder if this user owns it and no process holds its lock.
 func removeUnlocked(dir string, info fs.FileInfo) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Files and links whose names look like those of abandoned folders stay.
+// Files and links with names like stale folders stay.
 func TestKeepsOtherThings(t *testing.T) {
 	temp, other := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -37,7 +37,7 @@ func TestKeepsOtherThings(t *testing.T) {
 	if err := made.Close(); err != nil || isThere(made.Path) {
 		t.Errorf("closed: %v, is there: %v", err, isThere(made.Path))
 	}
-	// A folder that took the place of the one that was looked at.
+	// Another folder that has replaced the checked one.
 	info, err := os.Lstat(temp)
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
 // Package servingproto holds Go messages for the protobufs of TensorFlow Serving:
 // requests and answers, its config files, and the records of its warmup requests.
 //
-// They are made and moved as those of package tfproto are.
+// They are generated and moved as in package tfproto.
 package servingproto

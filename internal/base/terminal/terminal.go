@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns text as one line that a terminal shows as it is. Line breaks
-// become "; " and tabs become spaces. Every other rune that is not printable
-// becomes U+FFFD: control characters, which move the cursor or worse, and
-// format characters, which change the order of the text.
+// Line returns text as one line that is safe to show on a terminal. Line breaks become
+// "; " and tabs become spaces. Every other rune that is not printable becomes U+FFFD:
+// control characters, which move the cursor or worse, and format characters, which
+// change the order of the text.
 func Line(s string) string {
 	return strings.Map(shown, strings.Join(strings.FieldsFunc(s, lineBreak), "; "))
 }
 
-// Text returns text of several lines as [Line] does, and keeps line breaks.
+// Text is [Line] for text of several lines: it keeps line breaks.
 func Text(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' {
@@ -27,9 +27,9 @@ func Text(s string) string {
 	}, s)
 }
 
-// AppendJSON appends JSON text to b and writes each rune in it that does not
-// print as an escape sequence, which means the same to who parses it. The text
-// must be valid: there, such runes are in strings only.
+// AppendJSON appends JSON text to b and replaces each rune that is not printable by an
+// escape sequence, which parses to the same value. The text must be valid JSON, in
+// which such runes only occur in strings.
 func AppendJSON(b, text []byte) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -47,7 +47,7 @@ func AppendJSON(b, text []byte) []byte {
 	return b
 }
 
-// shown returns what a terminal is given for a rune.
+// shown returns the replacement of a rune for a terminal.
 func shown(r rune) rune {
 	switch {
 	case r == '\t':

@@ -13,8 +13,8 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// theirs registers tensorflow.Feature, tensorflow.BytesList and their file the
-// way a program with TensorFlow's own generated code does.
+// theirs registers tensorflow.Feature, tensorflow.BytesList and their file as a program
+// with TensorFlow's own generated code would.
 func theirs(t *testing.T) protoreflect.MessageDescriptor {
 	t.Helper()
 	field := func(name string, number int32, label descriptorpb.FieldDescriptorProto_Label, typ descriptorpb.FieldDescriptorProto_Type, ref string) *descriptorpb.FieldDescriptorProto {

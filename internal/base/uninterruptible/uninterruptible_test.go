@@ -9,7 +9,7 @@ import (
 	"millrace/internal/base/uninterruptible"
 )
 
-// closer tells when it is closed.
+// closer signals when it is closed.
 type closer chan struct{}
 
 func (c closer) Close() error {

@@ -1,6 +1,6 @@
-// Package wire reads protobuf messages field by field, where a corner of a large
-// message is wanted and no generated code. [Each] stops at damage and reports it;
-// [Fields] is for messages that have been checked.
+// Package wire reads protobuf messages field by field without generated code, for a few
+// fields of a large message. [Each] stops at damage and reports it; [Fields] is for
+// checked messages.
 package wire
 
 import (
@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Each calls fn with the fields of a message in their order: the bytes of one,
-// or its number if it is a varint. It stops and returns false when fn does, and
-// where the message is damaged.
+// Each calls fn with the fields of a message in their order: the bytes of a field, or
+// its number if it is a varint. It stops and returns false if fn does, or if the
+// message is damaged.
 func Each(message []byte, fn func(num protowire.Number, bytes []byte, number uint64) bool) bool {
 	for len(message) > 0 {
 		num, typ, size := protowire.ConsumeTag(message)
@@ -37,7 +37,8 @@ func Each(message []byte, fn func(num protowire.Number, bytes []byte, number uin
 	return true
 }
 
-// Field is one field of a checked message. Number holds what is not bytes.
+// Field is one field of a checked message. Number has the value of a field that is not
+// bytes.
 type Field struct {
 	Num    protowire.Number
 	Wire   protowire.Type
@@ -45,8 +46,8 @@ type Field struct {
 	Number uint64
 }
 
-// Fields yields the fields of a message that has been checked. On a malformed
-// message it ends early.
+// Fields yields the fields of a message that has been checked. It ends early if the
+// message is malformed.
 func Fields(b []byte) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for len(b) > 0 {

@@ -14,17 +14,17 @@ import (
 	"testing/fstest"
 )
 
-// archive is the path of the archive of the cases, below the folder of go.mod.
-// It replaces 800 folders of small files and has a twentieth of their size.
-// gen/casearchive writes it.
+// archive is the path of the archive of the cases, below the folder of go.mod. It
+// replaces 800 folders of small files, at a twentieth of their size. gen/casearchive
+// writes it.
 const archive = "testdata/cases.tar.gz"
 
-// maxUnpacked is more than the cases will ever need, in bytes.
+// maxUnpacked is a generous limit for the size of all cases, in bytes.
 const maxUnpacked = 64 << 20
 
-// tree returns the files of all cases. They are a few MB and stay in memory. So no
-// files are left on disk when a test process is killed, and no name in the
-// archive can lead outside of a folder.
+// tree returns the files of all cases. They are a few MB and stay in memory. So a
+// killed test process leaves no files on disk, and a name in the archive cannot lead
+// outside of a folder.
 func tree(t testing.TB) fstest.MapFS {
 	t.Helper()
 	files, err := unpacked()
@@ -51,8 +51,8 @@ var unpacked = sync.OnceValues(func() (fstest.MapFS, error) {
 	return files, nil
 })
 
-// Unpack reads an archive of cases into memory. It refuses everything but
-// regular files with names that stay below the archive's top.
+// Unpack reads an archive of cases into memory. It only accepts regular files with
+// names below the archive's top.
 func Unpack(r io.Reader) (fstest.MapFS, error) {
 	zip, err := gzip.NewReader(r)
 	if err != nil {

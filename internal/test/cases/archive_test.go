@@ -56,7 +56,7 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// Fewer cases than the format has would test less and still pass.
+// Missing cases would silently reduce what is tested.
 func TestNumberOfCases(t *testing.T) {
 	if n := len(cases.All(t)); n < 800 {
 		t.Errorf("%d cases, want at least 800", n)

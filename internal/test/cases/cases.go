@@ -24,11 +24,11 @@ type Case struct {
 	Properties    Properties        `json:"properties"`
 }
 
-// Properties are the details of what a case expects. README.md beside the
-// cases explains them.
+// Properties are the details of what a case expects. The README.md of the cases
+// explains them.
 type Properties struct {
-	Substitute []string `json:"substitute"` // files that hold ${CASE}
-	Take       *int     `json:"take"`       // stop after that many batches; nil = run to the end
+	Substitute []string `json:"substitute"` // files that contain ${CASE}
+	Take       *int     `json:"take"`       // stop after this number of batches; nil = run to the end
 	OwnMessage bool     `json:"own_message"`
 	Optional   bool     `json:"optional"`
 
@@ -95,7 +95,7 @@ func All(t testing.TB) []string {
 	return names
 }
 
-// Read returns what a case expects.
+// Read returns the expectations of a case.
 func Read(t testing.TB, name string) *Case {
 	t.Helper()
 	text, ok := Text(t, name, "expect.json")
@@ -109,8 +109,7 @@ func Read(t testing.TB, name string) *Case {
 	return c
 }
 
-// Text returns a file of a case, as it is in the archive, and whether the case
-// has it.
+// Text returns the contents of a file of a case, and whether the case has it.
 func Text(t testing.TB, name, file string) ([]byte, bool) {
 	t.Helper()
 	f, ok := tree(t)[path.Join(name, file)]

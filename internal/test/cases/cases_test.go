@@ -98,7 +98,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestExpectations runs the comparison on what the cases themselves expect.
+// TestExpectations compares the expectations of the cases with themselves.
 func TestExpectations(t *testing.T) {
 	for _, name := range cases.All(t) {
 		c := cases.Read(t, name)

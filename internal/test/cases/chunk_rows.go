@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// chunkRun is the output of a shuffled chunked_sequence while it is compared
-// with what its case allows. Rows come in any allowed order, but given that
-// order the batches must be exactly those of the budget.
+// chunkRun is the state of comparing the output of a shuffled chunked_sequence with its
+// case. Rows may be in any allowed order, but the batches must then follow exactly from
+// the budget.
 type chunkRun struct {
 	p       *Properties
 	lengths []int
@@ -21,12 +21,12 @@ type chunkRun struct {
 	at      int           // the next batch
 }
 
-// chunkPass is what one epoch gave.
+// chunkPass is the output of one epoch.
 type chunkPass struct {
 	epoch   int
 	rows    []*chunkRow
 	batches [][]*chunkRow
-	first   int  // batch of the run
+	first   int  // first batch of the epoch in the run
 	whole   bool // the epoch was not cut by "take"
 }
 
@@ -88,7 +88,7 @@ func (r *chunkRun) read() error {
 	return nil
 }
 
-// find finds which rows each batch has.
+// find finds the rows of each batch.
 func (r *chunkRun) find() error {
 	tensors := names(r.rows[0].tensors)
 	want := slices.Sorted(slices.Values(append(slices.Clone(tensors), r.p.Auto...)))
@@ -170,7 +170,7 @@ func firsts(rows []*chunkRow) (order []int) {
 	return order
 }
 
-// part returns which of the ordered sequences an epoch takes.
+// part returns the part of the ordered sequences that an epoch takes.
 func (r *chunkRun) part(e int) (begin, end int) {
 	parts := max(r.p.Partition, 1)
 	small, more := len(r.lengths)/parts, len(r.lengths)%parts
@@ -213,7 +213,7 @@ func (r *chunkRun) orderOf(e int) []int {
 	return order[begin:end]
 }
 
-// sequencesOf returns how many sequences with rows an epoch has.
+// sequencesOf returns the number of sequences with rows in an epoch.
 func (r *chunkRun) sequencesOf(e int) (n int) {
 	if known := r.orderOf(e); known != nil || r.p.Partition <= 1 {
 		for s, rows := range r.counts {
@@ -227,10 +227,10 @@ func (r *chunkRun) sequencesOf(e int) (n int) {
 	return end - begin
 }
 
-// checkPasses checks what all epochs have in common.
+// checkPasses checks rules that involve all epochs.
 func (r *chunkRun) checkPasses(passes []*chunkPass) error {
 	parts := max(r.p.Partition, 1)
-	var orders [][]*chunkRow // of each pass over all data
+	var orders [][]*chunkRow // order of each pass over all data
 	for i := 0; i < len(passes); i += parts {
 		var rows []*chunkRow
 		whole := i+parts <= len(passes)

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Compare compares an output with the case: the batches as NDJSON, what was
-// written to standard error, and the exit code. It returns nil if they match,
-// and the first difference otherwise.
+// Compare compares an output with the case: the batches as NDJSON, the text on standard
+// error, and the exit code. It returns nil if they match, and the first difference
+// otherwise.
 func Compare(c *Case, ndjson, stderr []byte, exit int) error {
 	if c.Mode == "error" {
 		return compareError(c, string(stderr), exit)
@@ -38,8 +38,8 @@ func Compare(c *Case, ndjson, stderr []byte, exit int) error {
 	return fmt.Errorf("unknown mode %q", c.Mode)
 }
 
-// compareError checks that standard error holds the expected words. It removes
-// the name of the case first, because the name often holds the same words.
+// compareError checks that standard error contains the expected words. It removes the
+// name of the case first, because the name often contains the same words.
 func compareError(c *Case, stderr string, exit int) error {
 	if exit == 0 {
 		return errors.New("expected an error, the exit code is 0")

@@ -118,8 +118,8 @@ func compareMultiset(c *Case, actual []batch) error {
 	return compareFiles(p, epoch, rows)
 }
 
-// epochs cuts got into runs as long as want, checks that each holds the rows
-// of want in any order (the last may be a part), and returns the whole ones.
+// epochs splits got into runs of the length of want, checks that each has the rows of
+// want in any order (the last run may be shorter), and returns the complete ones.
 func epochs(want, got []string) ([][]string, error) {
 	count := func(rows []string) map[string]int {
 		n := make(map[string]int)
@@ -140,8 +140,8 @@ func epochs(want, got []string) ([][]string, error) {
 			}
 		}
 		if len(part) == n {
-			// The number of rows is right and no row comes too often, so the
-			// rows are the same.
+			// The number of rows is right and no row occurs too often, so the rows are
+			// the same.
 			seen = append(seen, part)
 		}
 	}

@@ -21,10 +21,10 @@ type tensor struct {
 
 type bytesValue string
 
-// complexValue holds the real and the imaginary part, each a float64 or "nan".
+// complexValue has the real and the imaginary part, each a float64 or "nan".
 type complexValue [2]any
 
-// nan stands for every NaN, because a NaN does not equal itself.
+// nan represents every NaN, because a NaN does not equal itself.
 const nan = "nan"
 
 // size returns the number of elements of a shape.

@@ -18,7 +18,7 @@ type sourceFile struct {
 	key   string
 }
 
-// spot is the place of a window: its file, its first unit, its number of units.
+// spot is the location of a window: its file, its first unit, its number of units.
 type spot struct{ file, start, count int }
 
 func readSource(p *Properties, records []json.RawMessage, where string) (*sourceFile, error) {
@@ -48,8 +48,8 @@ func readSource(p *Properties, records []json.RawMessage, where string) (*source
 	return s, nil
 }
 
-// find returns how many units from start on hold exactly n elements together, 0
-// if no number of units does.
+// find returns the number of units from start on that contain exactly n elements
+// together, 0 if there is no such number.
 func (s *sourceFile) find(n, start int) int {
 	total := 0
 	for i := start; i < len(s.units); i++ {
@@ -68,7 +68,7 @@ func (s *sourceFile) find(n, start int) int {
 type windows struct {
 	p        *Properties
 	files    []*sourceFile
-	index    map[any]spot // by the unique number a unit starts with; count is unused
+	index    map[any]spot // by the unique first number of a unit; count is unused
 	found    []spot
 	leftOver bool          // a file had enough units for one more window
 	ends     map[spot]bool // windows that stopped at the end of a file: their length may be cut
@@ -230,7 +230,7 @@ func (w *windows) walkAll() error {
 	return nil
 }
 
-// walkUnordered follows the windows of one epoch that come in any order.
+// walkUnordered follows the windows of one epoch in any order.
 func (w *windows) walkUnordered() error {
 	for f := range w.files {
 		var spots []spot

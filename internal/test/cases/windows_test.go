@@ -14,8 +14,8 @@ type cutter struct {
 	rng *rand.Rand
 }
 
-// units returns the records of a file, or their elements, each a batch of
-// one: the values along its first axis are those of the tensor.
+// units returns the records of a file, or their elements, each as a batch of one with
+// the values along the first axis of the tensor.
 func (c *cutter) units(t *testing.T, records []json.RawMessage) []batchJSON {
 	if c.p.Loader == "continuous_sequence" {
 		return split(decode(t, records))
@@ -131,7 +131,7 @@ func TestCompareWindows(t *testing.T) {
 	}
 }
 
-// damages are ways to break the rules. A function reports whether it could.
+// damages are ways to break the rules. Each function reports whether it was applicable.
 var damages = map[string]func(p *cases.Properties, batches []batchJSON) bool{
 	"first batch again": func(p *cases.Properties, b []batchJSON) bool {
 		b[1%len(b)] = b[0]

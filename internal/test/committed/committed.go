@@ -1,5 +1,5 @@
-// Package committed checks, for the tests of the examples, that the data files
-// in the repository are the ones that each example's make.py makes.
+// Package committed checks, for the tests of the examples, that the data files in the
+// repository are the ones that the example's make.py writes.
 package committed
 
 import (

@@ -17,7 +17,7 @@ import (
 // dot is an image of one pixel.
 var dot = image.NewPaletted(image.Rect(0, 0, 1, 1), color.Palette{color.Black, color.White})
 
-// written returns what an encoder writes. Nothing that writes to a buffer fails.
+// written returns the output of an encoder. Writing to a buffer cannot fail.
 func written(encode func(w *bytes.Buffer) error) []byte {
 	var w bytes.Buffer
 	if err := encode(&w); err != nil {
@@ -26,8 +26,8 @@ func written(encode func(w *bytes.Buffer) error) []byte {
 	return w.Bytes()
 }
 
-// PNG is an image of one pixel whose header claims another size, before which chunks
-// stand.
+// PNG is an image of one pixel whose header claims another size, with chunks before the
+// pixel data.
 func PNG(width, height uint32, chunks ...[]byte) []byte {
 	b := written(func(w *bytes.Buffer) error { return png.Encode(w, dot) })
 	const header, size, end = 8, 13, 8 + 8 + 13 + 4
@@ -44,8 +44,8 @@ func PNGText(zeros int) []byte {
 	return binary.BigEndian.AppendUint32(append(b, data...), crc32.ChecksumIEEE(data))
 }
 
-// JPEG is an image of one pixel whose header claims another size, and progressive
-// scans if so asked.
+// JPEG is an image of one pixel whose header claims another size, and progressive scans
+// if requested.
 func JPEG(width, height uint16, progressive bool) []byte {
 	b := written(func(w *bytes.Buffer) error { return jpeg.Encode(w, image.NewRGBA(dot.Rect), nil) })
 	frame := bytes.Index(b, []byte{0xff, 0xc0})
@@ -68,14 +68,14 @@ func GIF(frames int, width, height uint16) []byte {
 	return b
 }
 
-// WebP is a header of an image without loss that claims a size of up to 2^14.
+// WebP is the header of a lossless image that claims a size of up to 2^14.
 func WebP(width, height uint32) []byte {
 	size := binary.LittleEndian.AppendUint32([]byte("\x2f"), width-1|(height-1)<<14)
 	return slices.Concat([]byte("RIFF\x14\x00\x00\x00WEBPVP8L\x08\x00\x00\x00"), size, make([]byte, 3))
 }
 
 // JXL is a header of a JPEG XL that claims a size of up to 2^30, in a container of two
-// parts if so asked.
+// parts if requested.
 func JXL(width, height uint64, parts bool) []byte {
 	const long, defaults = 3, 3 // the size has 30 bits; nothing else is there
 	b, used := []byte("\xff\x0a"), 0

@@ -10,13 +10,13 @@ import (
 
 // Case is a file and the expected result of a strict reader.
 type Case struct {
-	Row         string // of the catalogue of faults: "C06"
+	Row         string // row of the catalogue of faults: "C06"
 	Name        string
 	Compression string // the compression that the reader expects: "", "gzip" or "zlib"
 	Data        []byte
 
 	Good   int64          // records delivered before the fault or the end
-	Class  millrace.Class // of the fault; "" for none
+	Class  millrace.Class // class of the fault; "" for none
 	Record int64          // ordinal in the error; -1: the fault is not in a record
 	Offset int64          // offset of that record, or -1
 	Text   string         // part of its message

@@ -55,8 +55,8 @@ func Split(file []byte) [][]byte {
 	return frames
 }
 
-// Example returns a tf.train.Example of 41 bytes: "id" is one int64, id, which
-// is below 128; "vals" are three floats, id, id+0.5 and -id.
+// Example returns a tf.train.Example of 41 bytes: "id" is one int64, id, which is below
+// 128; "vals" has three floats, id, id+0.5 and -id.
 func Example(id int) []byte {
 	b := []byte("\x0a\x27" + "\x0a\x0b\x0a\x02id\x12\x05\x1a\x03\x0a\x01?" + "\x0a\x18\x0a\x04vals\x12\x10\x12\x0e\x0a\x0c")
 	b[bytes.IndexByte(b, '?')] = byte(id)

@@ -10,7 +10,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// Tensor returns a serialized TensorProto with a shape of its own.
+// Tensor returns a serialized TensorProto with the given shape.
 func Tensor(t *tfproto.TensorProto, dims ...int64) []byte {
 	t.TensorShape = &tfproto.TensorShapeProto{}
 	for _, n := range dims {
@@ -41,7 +41,7 @@ func LyingVariant() []byte {
 	}}})
 }
 
-// tensors are serialized TensorProtos to begin with.
+// tensors are the serialized TensorProtos that mutations start from.
 func tensors() [][]byte {
 	four := []byte{1, 2, 3, 4}
 	return [][]byte{
@@ -55,11 +55,11 @@ func tensors() [][]byte {
 	}
 }
 
-// numbers are values that a field of a TensorProto gets.
+// numbers are values for fields of a TensorProto.
 var numbers = []uint64{0, 1, 2, 7, 20, 21, 127, 128, 1 << 20, 1 << 31, 1<<31 - 1, 1 << 32, 1<<32 + 1, 1 << 40, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1}
 
-// MutateTensor returns a serialized TensorProto with some changes: fields of others,
-// numbers that lie, bits that flipped, a cut.
+// MutateTensor returns a serialized TensorProto with some changes: fields of other
+// messages, wrong numbers, flipped bits, a cut.
 func MutateTensor(rng *rand.Rand) []byte {
 	seeds := tensors()
 	b := seeds[rng.IntN(len(seeds))]
@@ -74,7 +74,7 @@ func MutateTensor(rng *rand.Rand) []byte {
 			dim := protowire.AppendVarint([]byte{1 << 3}, number)
 			shape := protowire.AppendBytes([]byte{2<<3 | 2}, dim)
 			b = protowire.AppendBytes(append(b, 2<<3|2), shape)
-		case 3: // a field that nobody knows, or of another wire type
+		case 3: // an unknown field, or a field of another wire type
 			b = protowire.AppendTag(b, protowire.Number(1+rng.IntN(20)), protowire.VarintType)
 			b = protowire.AppendVarint(b, number)
 		case 4:

@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Read returns the elements of a dataset up to its first error: the value of
-// the component if there is but one, else a list of values.
+// Read returns the elements of a dataset up to its first error: the value of a single
+// component, or a list of values.
 func Read(t testing.TB, d *dataset.Dataset) ([]any, error) {
 	t.Helper()
 	elements := []any{}
@@ -45,8 +45,8 @@ func All(t testing.TB, d *dataset.Dataset) []any {
 	return elements
 }
 
-// Start returns a session of the iterator's graph in which the iterator is at
-// its beginning. The session is closed with the test.
+// Start returns a session of the iterator's graph in which the iterator has been
+// initialized. The session is closed with the test.
 func Start(t testing.TB, s *graph.Scope, it *dataset.Iterator) *tfbridge.Session {
 	t.Helper()
 	sess, err := tfbridge.NewSession(s.Graph(), nil)

@@ -1,22 +1,21 @@
-// Package equivalent holds the list of mistakes in the code that no caller can
-// notice. No test can find them, so the mutation score does not count them:
-// it is found / (all - equivalent).
+// Package equivalent has the list of equivalent mutants: mistakes in the code that a
+// caller cannot notice. No test can find them, so the mutation score does not count
+// them: it is found / (all - equivalent).
 //
-// An entry of equivalent.txt names the package's folder, the function, and the
-// kinds of mistake. Then come the line as it is, the line with the mistake, and
-// the proof:
+// An entry of equivalent.txt names the package's folder, the function, and the kinds of
+// mistake. These are followed by the line of code, the line with the mistake, and the
+// proof:
 //
 //	tfrecord Reader.fill: constant
 //		- buffer := make([]byte, 0, 512)
 //		+ buffer := make([]byte, 0, 513)
 //		because a capacity changes no value
 //
-// The first three parts are what mutate prints for a survivor. A
-// variable of the package has no function: "tfrecord: constant". Several kinds
-// are separated by commas. Several "+" lines name several mistakes, and without
-// one the entry holds for every mistake of those kinds in the line. How a line is
-// indented or aligned does not matter. A text without a tab before it that begins
-// with "#" is a comment.
+// mutate prints the first three parts for a survivor. A variable of the package has no
+// function: "tfrecord: constant". Several kinds are separated by commas. Several "+"
+// lines name several mistakes, and without one the entry holds for every mistake of
+// those kinds in the line. Indentation and alignment are ignored. A text without a tab
+// before it that begins with "#" is a comment.
 package equivalent
 
 import (
@@ -28,15 +27,15 @@ import (
 	"strings"
 )
 
-// Entry is a place in the code and the mistakes there that no caller can notice.
+// Entry is a place in the code and the mistakes there that callers cannot notice.
 type Entry struct {
-	Line     int      // of the list
+	Line     int      // line number in the list
 	Package  string   // its folder: "loaders/build"
 	Function string   // "columns" or "parser.columns"; "" outside of functions
-	Kinds    []string // of mistakes: "boundary"
+	Kinds    []string // kinds of mistakes: "boundary"
 	Was      string   // the line of code
-	Now      []string // and how it reads with each mistake; nil: with any
-	Because  string   // why no caller can tell
+	Now      []string // the line with each mistake; nil: any mistake
+	Because  string   // why callers cannot notice it
 }
 
 //go:embed equivalent.txt

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// FunctionName returns what an entry calls a declaration: "columns",
-// "parser.columns" for a method, "" for what is no function.
+// FunctionName returns the name of a declaration in an entry: "columns",
+// "parser.columns" for a method, "" if it is not a function.
 func FunctionName(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok {
@@ -36,8 +36,8 @@ func FunctionName(d ast.Decl) string {
 	}
 }
 
-// InCode reports whether an entry's function still has its line. It only looks
-// at the text, so it takes no compiler.
+// InCode reports whether an entry's function still has its line. It compares text only,
+// so it needs no compiler.
 func (e *Entry) InCode(module string) (bool, error) {
 	paths, err := filepath.Glob(filepath.Join(module, filepath.FromSlash(e.Package), "*.go"))
 	for _, path := range paths {

@@ -9,8 +9,8 @@ import (
 	"millrace/internal/test/graphtest"
 )
 
-// empty are results that may have no element: lists of what a graph has, and what the
-// function never returns.
+// empty are results that may be empty: lists of a graph's contents, and results that
+// the function never returns.
 var empty = map[string]bool{
 	"Scope.Func.Captures": true, "Scope.Func.Inputs": true, "Scope.Function.Captures": true, "Scope.Function.Inputs": true,
 	"Scope.Initializers": true, "reader.Sources": true, "train.QueueRunners": true, "train.Summaries": true,
@@ -28,7 +28,8 @@ func scoped(f reflect.Type) bool {
 	return false
 }
 
-// underTest reports whether a function takes a scope, or makes a value whose methods do.
+// underTest reports whether a function takes a scope, or returns a value whose methods
+// do.
 func underTest(f function) bool {
 	t := reflect.TypeOf(f.value)
 	_, name, _ := strings.Cut(f.name, ".")
@@ -38,7 +39,8 @@ func underTest(f function) bool {
 	return scoped(t) || t.NumOut() > 0 && ours(t.Out(0))
 }
 
-// open reports whether programs make values of a type themselves: it hides no field.
+// open reports whether programs can make values of a type themselves, because it has no
+// unexported fields.
 func open(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return true
@@ -72,7 +74,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// So does every method that takes a scope, of values that a program makes itself.
+// The same holds for methods that take a scope, of values that a program makes itself.
 func TestMethods(t *testing.T) {
 	for name, zero := range map[string]bool{"zero arguments": true, "plausible arguments": false} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +100,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// A call that fails itself returns as much. Not all of these calls fail.
+// A call that causes the failure also returns usable values. Not all of these calls
+// fail.
 func TestFirstFailure(t *testing.T) {
 	for name, zero := range map[string]bool{"zero arguments": true, "plausible arguments": false} {
 		t.Run(name, func(t *testing.T) {

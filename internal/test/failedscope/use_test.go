@@ -19,7 +19,7 @@ type caller struct {
 	first error // the failure of the scope before all calls; nil: it has none
 	lists bool  // a result that is a list must have an element
 
-	receiver reflect.Type // whose methods are being called; those of their results of this type are not
+	receiver reflect.Type // type whose methods are being called; methods of results of this type are not called
 }
 
 // call calls a function and uses its results, unless the last is an error.
@@ -38,7 +38,7 @@ func (c *caller) call(name string, f reflect.Value, depth int) {
 	}
 	if n := len(results); n > 0 {
 		if err, ok := results[n-1].Interface().(error); ok && err != nil {
-			return // then Go's rule is to use no other result
+			return // by convention the other results are then not used
 		}
 	}
 	for _, r := range results {
@@ -57,7 +57,8 @@ func (c *caller) safely(name string, f func()) {
 	f()
 }
 
-// where returns the lines of a stack that name files of this module, from the panic on.
+// where returns the lines of a stack that name files of this module, from the panic
+// downward.
 func where(stack string) string {
 	_, stack, _ = strings.Cut(stack, "panic(")
 	var lines []string
@@ -69,8 +70,8 @@ func where(stack string) string {
 	return strings.Join(lines[:min(len(lines), 4)], "")
 }
 
-// use does with a result what a program does: it takes elements and fields, and calls
-// methods. name says where the result is from.
+// use uses a result like a program does: it accesses elements and fields, and calls
+// methods. name describes the source of the result.
 func (c *caller) use(name string, v reflect.Value, depth int) {
 	switch x := v.Interface().(type) {
 	case tfbridge.Output:
@@ -107,7 +108,7 @@ func (c *caller) use(name string, v reflect.Value, depth int) {
 	}
 }
 
-// ends checks that a sequence consists of one error.
+// ends checks that a sequence only yields one error.
 func (c *caller) ends(name string, sequence iter.Seq2[[]*tfbridge.Tensor, error]) {
 	errs := 0
 	for _, err := range sequence {
@@ -141,7 +142,7 @@ func (c *caller) fields(name string, v reflect.Value, depth int) {
 	}
 }
 
-// holds reports whether a type has tensors or operations in it.
+// holds reports whether a type contains tensors or operations.
 func holds(t reflect.Type, depth int) bool {
 	switch {
 	case t == out || t == reflect.TypeFor[*tfbridge.Operation]():

@@ -11,14 +11,14 @@ import (
 	"millrace/tfbridge"
 )
 
-// out is what stands for a tensor in a graph.
+// out is the type of a tensor in a graph.
 var out = reflect.TypeFor[tfbridge.Output]()
 
 // maker makes arguments for calls of any function.
 type maker struct {
 	ready map[reflect.Type]reflect.Value // values to use for a type
 	scope *graph.Scope
-	zero  bool // zero values, but for scopes and contexts
+	zero  bool // use zero values, except for scopes and contexts
 }
 
 // newMaker returns a maker for calls with a scope, and arguments of its graph.
@@ -45,7 +45,7 @@ func newFailed(t *testing.T) (*maker, error) {
 	return m, m.scope.Err()
 }
 
-// add keeps a value for arguments of its type, unless there is one.
+// add registers a value for arguments of its type, unless there already is one.
 func (m *maker) add(v reflect.Value) {
 	if _, ok := m.ready[v.Type()]; !ok && !v.IsZero() {
 		m.ready[v.Type()] = v
@@ -77,11 +77,11 @@ func (m *maker) argument(t reflect.Type) reflect.Value {
 	return m.plausible(t, 0)
 }
 
-// deepest is how many structs may be in each other: types may contain themselves.
+// deepest is the maximum nesting of structs, because types may contain themselves.
 const deepest = 3
 
-// plausible returns a value of type t that a program might use: no list is empty, no
-// string, no struct's field and no function that could be set is missing.
+// plausible returns a value of type t that a program might use: lists and strings are
+// not empty, and fields and functions are set where possible.
 func (m *maker) plausible(t reflect.Type, depth int) reflect.Value {
 	if v, ok := m.ready[t]; ok {
 		return v
@@ -133,7 +133,7 @@ func (m *maker) function(t reflect.Type) reflect.Value {
 	})
 }
 
-// implementation returns a value of interface type t, nil if none is at hand.
+// implementation returns a value of interface type t, nil if there is none.
 func (m *maker) implementation(t reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
 	for have, value := range m.ready {

@@ -40,8 +40,7 @@ func NewSession(t testing.TB, s *graph.Scope, o *tfbridge.SessionOptions) *tfbri
 }
 
 // Unoptimized are the options of a session that starts sooner: TensorFlow does not
-// optimize the graph of each run that it has not made before, which takes longer than
-// the runs of a test.
+// optimize the graph of each new run, which would take longer than the runs of a test.
 func Unoptimized(t testing.TB) *tfbridge.SessionOptions {
 	t.Helper()
 	config, err := proto.Marshal(&pb.ConfigProto{GraphOptions: &pb.GraphOptions{

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Identity is a certificate of localhost that signs itself, for a server or a client.
+// Identity is a self-signed certificate for localhost, for a server or a client.
 type Identity struct {
 	TLS              tls.Certificate
 	Pool             *x509.CertPool // trusts the certificate

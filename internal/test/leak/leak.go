@@ -1,5 +1,5 @@
-// Package leak finds what a test leaves behind: C objects, goroutines, threads,
-// open files, temporary files, memory.
+// Package leak finds what a test leaks: C objects, goroutines, threads, open files,
+// temporary files, memory.
 package leak
 
 import (
@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// Thread pools grow while they are used, and Go keeps the threads of calls
-// that blocked; a leak shows over many rounds.
+// Thread pools grow while they are used, and Go keeps the threads of calls that
+// blocked. Only many rounds reveal a leak.
 const moreThreads = 16
 
-// patience is how long goroutines, threads and files may take to go away.
+// patience is the time that goroutines, threads and files have to disappear.
 const patience = 30 * time.Second
 
-// counts are the numbers of objects that a process holds.
+// counts are the numbers of a process's objects.
 type counts struct {
 	live       int64
 	goroutines int
@@ -49,8 +49,8 @@ func Check(t testing.TB, live func() int64) {
 	})
 }
 
-// exceeded returns an error if, after some patience, the process still holds
-// more than c.
+// exceeded returns an error if the process still has more objects than c after the
+// patience.
 func (c counts) exceeded(live func() int64) error {
 	for end := time.Now().Add(patience); ; {
 		now := count(live)
@@ -83,9 +83,9 @@ func entries(dir string) int {
 	return len(names)
 }
 
-// ofThreads returns how many goroutines stand for threads of TensorFlow that have called
-// Go. Go keeps one for each for as long as the thread lives, and which threads of a pool
-// call Go is chance.
+// ofThreads returns the number of goroutines that represent threads of TensorFlow that
+// have called Go. Go keeps one for each such thread while it lives, and it is random
+// which threads of a pool call Go.
 func ofThreads(stacks []byte) int {
 	return bytes.Count(stacks, []byte(" locked to thread]:\nruntime.goexit("))
 }
@@ -137,12 +137,12 @@ func (g *Growth) Check(t testing.TB, slack int64) {
 	}
 }
 
-// Objects counts the C objects of the process and returns a function that fails
-// the test if there are more when it is called. live counts them. Unlike [Check] it
-// looks at nothing else, and a test may call what it returns in its midst.
+// Objects counts the C objects of the process and returns a function that fails the
+// test if there are more when it is called. live counts them. Unlike [Check] it only
+// counts C objects, and a test may call the returned function at any time.
 //
-// It has patience: a thread of TensorFlow that reads ahead may hold the arguments
-// of a callback, or a value that was fed, a moment longer than the test.
+// It has patience: a thread of TensorFlow that reads ahead may use the arguments of a
+// callback, or a fed value, a moment longer than the test.
 func Objects(t testing.TB, live func() int64) (check func()) {
 	t.Helper()
 	before := live()

@@ -35,8 +35,8 @@ func ReadFile(t testing.TB, name string) []byte {
 	return data
 }
 
-// WantError checks that an error is of a class, or of any if it is "", and says
-// something.
+// WantError checks that an error has a class, or any class if it is "", and contains a
+// text.
 func WantError(t testing.TB, err error, class millrace.Class, parts ...string) {
 	t.Helper()
 	if err == nil {
@@ -84,8 +84,9 @@ func Marshal(t testing.TB, m proto.Message) []byte {
 	return b
 }
 
-// Reversed returns the bytes of a message of the type of m with its singular fields and the
-// entries of its maps backwards, before the elements of lists. They mean the same.
+// Reversed returns the bytes of a message of the type of m with its singular fields and
+// map entries in reverse order, before the elements of lists. The message is
+// equivalent.
 func Reversed(b []byte, m proto.Message) []byte {
 	return reversed(b, m.ProtoReflect().Descriptor())
 }

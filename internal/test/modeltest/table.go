@@ -16,10 +16,10 @@ type Entry struct {
 	Value []byte
 }
 
-// WriteTable makes a table of one block, as variables.index is.
+// WriteTable makes a table of one block, in the format of variables.index.
 func WriteTable(entries []Entry) []byte { return WriteTableAs(entries, 0) }
 
-// WriteTableAs is WriteTable with blocks compressed in a way.
+// WriteTableAs is WriteTable with the given compression of blocks.
 func WriteTableAs(entries []Entry, compression byte) []byte {
 	block := func(entries []Entry) []byte {
 		var b []byte
@@ -49,7 +49,7 @@ func WriteTableAs(entries []Entry, compression byte) []byte {
 	return binary.LittleEndian.AppendUint64(out, 0xdb4775248b80fb57)
 }
 
-// Checksum returns the CRC-32C of some bytes, masked as TensorFlow writes it.
+// Checksum returns the CRC-32C of some bytes, masked as in TensorFlow.
 func Checksum(b []byte) uint32 {
 	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	return (sum>>15 | sum<<17) + 0xa282ead8
@@ -69,7 +69,7 @@ func Floats(shape *tfproto.TensorShapeProto, offset, size int64) *tfproto.Bundle
 	return &tfproto.BundleEntryProto{Dtype: tfproto.DataType_DT_FLOAT, Shape: shape, Offset: offset, Size: size}
 }
 
-// Index makes an index; keys have to be in order.
+// Index makes an index; keys must be in order.
 func Index(t testing.TB, shards int32, keys []string, entries ...*tfproto.BundleEntryProto) []byte {
 	t.Helper()
 	table := []Entry{{Value: Marshal(t, &tfproto.BundleHeaderProto{NumShards: shards})}}

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Env is the environment variable that makes tests run long when it is not
-// empty. A duration, 60s for example, limits what goes on for a time. The program internal/test/soakrun sets it, for the tests that call
-// this package.
+// Env is the environment variable that makes tests run long when it is not empty. A
+// duration, for example 60s, limits tests that run for a time. The program
+// internal/test/soakrun sets it, for the tests that call this package.
 const Env = "MILLRACE_SOAK"
 
 // Long reports whether tests run long.
 func Long() bool { return os.Getenv(Env) != "" }
 
-// Rounds returns the number of rounds of a test: brief in "go test", long in
-// "make soak". The brief count must be enough to find the fault that the test
-// is for, if not its rarest form.
+// Rounds returns the number of rounds of a test: brief in "go test", long in "make
+// soak". The brief count must be enough to find common forms of the fault that the test
+// is for.
 func Rounds(brief, long int) int {
 	if Long() {
 		return long
@@ -25,8 +25,8 @@ func Rounds(brief, long int) int {
 	return brief
 }
 
-// Duration returns how long a test goes on for that goes on for a time: as long as the
-// environment says, or else for long.
+// Duration returns the duration of a test that runs for a time: the one in the
+// environment, or long.
 func Duration(long time.Duration) time.Duration {
 	if d, err := time.ParseDuration(os.Getenv(Env)); err == nil {
 		return d

@@ -10,7 +10,7 @@ import (
 // A driver is a target of the Makefile that makes N attacks from a SEED.
 type driver struct {
 	target string
-	round  int // attacks in a round, a minute or less of work
+	round  int // number of attacks in a round, at most a minute of work
 }
 
 // attackDrivers returns the drivers that the soak runs.
@@ -18,9 +18,9 @@ func attackDrivers() []driver {
 	return []driver{{"fuzz-decoder", 500_000}, {"fuzz-models", 5_000}}
 }
 
-// run runs rounds of attacks until the time is over, one at least, each from
-// another seed. It stops after a failure, and returns 1. The report names the
-// seed, which makes the failure again.
+// run runs at least one round of attacks, and further rounds until the time is over,
+// each with another seed. It stops after a failure, and returns 1. The report names the
+// seed, which reproduces the failure.
 func (d driver) run(ctx context.Context, total time.Duration) (failed int) {
 	for end := time.Now().Add(total); failed == 0; {
 		seed := rand.Uint32()

@@ -21,7 +21,7 @@ func TestDriversAreTargets(t *testing.T) {
 	}
 }
 
-// A driver that fails is not run again, and one whose time is over ends.
+// A failing driver is not run again, and a driver ends when its time is over.
 func TestDriverEnds(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("Makefile", []byte("good: ; @echo $(N) $(SEED) >>log\nbad: good; @false\n"), 0o644); err != nil {

@@ -12,15 +12,15 @@ import (
 
 // A testFunc is a test or a fuzz target.
 type testFunc struct {
-	dir  string // as the go command takes it: "./loaders"
+	dir  string // folder as an argument of the go command: "./loaders"
 	name string
 }
 
 // String returns the test's name with its folder.
 func (t testFunc) String() string { return strings.TrimPrefix(t.dir, "./") + "." + t.name }
 
-// find returns the tests below root that call package soak, themselves or
-// through functions of their package, and all fuzz targets, both in order.
+// find returns the tests below root that call package soak, directly or through
+// functions of their package, and all fuzz targets, both in order.
 func find(root string) (tests, targets []testFunc, err error) {
 	packages := make(map[string][]*ast.File)
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

@@ -1,7 +1,7 @@
-// Soakrun runs what takes too long for "make test", one after the other:
+// Soakrun runs tests that take too long for "make test", one after the other:
 //
 //   - the tests that call package internal/test/soak, with their long counts;
-//   - the attack drivers of the Makefile, which compare readers of ours with
+//   - the attack drivers of the Makefile, which compare our readers with
 //     TensorFlow's on damaged records and models, round after round, each for a
 //     quarter of the time that is left;
 //   - each fuzz target, for an equal share of the rest.
@@ -10,8 +10,8 @@
 //
 //	go run ./internal/test/soakrun -for 1h
 //
-// It reports each part when it ends, goes on after a failure, and exits with 1
-// if one failed. With -run it runs only the parts whose names match.
+// It reports each part when it ends, continues after a failure, and exits with 1 if any
+// part failed. With -run it runs only the parts whose names match.
 package main
 
 import (
@@ -55,7 +55,7 @@ func main() {
 	}
 }
 
-// run runs what is chosen and returns the number of failures.
+// run runs the selected parts and returns the number of failures.
 func run(ctx context.Context, total time.Duration, chosen *regexp.Regexp) (failed int, err error) {
 	end := time.Now().Add(total)
 	tests, targets, err := find(".")

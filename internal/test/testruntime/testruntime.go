@@ -24,12 +24,12 @@ import (
 // runtime from a skip into a failure. The Makefile sets it.
 const Env = "MILLRACE_TEST_RUNTIME"
 
-// Required is the value of [Env] under which nothing may be skipped.
+// Required is the value of [Env] under which tests must not be skipped.
 const Required = "required"
 
-// Hooks are the functions of package tfbridge that [Main] calls.
+// Hooks are functions of package tfbridge that [Main] calls.
 type Hooks struct {
-	// Open opens the runtime; its error says why there is none.
+	// Open opens the runtime; its error is the reason why there is none.
 	Open func() error
 
 	// Live counts the C objects that are open. nil: not checked.
@@ -39,9 +39,9 @@ type Hooks struct {
 	// only has the number.
 	Kinds func() map[string]int64
 
-	// Mixed says that some tests of the package need no runtime. They always
-	// run; the other tests call [Need] first. If Mixed is false and there is no
-	// runtime, no test of the package runs.
+	// Mixed declares that some tests of the package need no runtime. They always run;
+	// the other tests call [Need] first. If Mixed is false and there is no runtime, no
+	// test of the package runs.
 	Mixed bool
 
 	// Examples are the Example functions of a mixed package that need the
@@ -108,9 +108,9 @@ func Need(t testing.TB) {
 	}
 }
 
-// collections is how often the garbage collector runs before an open object
-// counts as leaked. One run is not enough, because an owner may be reachable
-// from another owner only.
+// collections is the number of runs of the garbage collector before an open object
+// counts as leaked. One run is not enough, because an owner may only be reachable from
+// another owner.
 const collections = 20
 
 // leaked collects garbage until no object is open, and returns an error if some
@@ -136,7 +136,7 @@ func collect() {
 	runtime.GC()
 	select {
 	case <-ran:
-	case <-time.After(time.Second): // Go does not say when a cleanup runs
+	case <-time.After(time.Second): // Go does not define when a cleanup runs
 	}
 }
 
@@ -154,8 +154,8 @@ func kinds(h Hooks) string {
 	return b.String()
 }
 
-// count returns how many tests, examples and fuzz targets the package has, by
-// having package testing list them.
+// count returns the number of tests, examples and fuzz targets of the package, as
+// listed by package testing.
 func count(m *testing.M) int {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -174,7 +174,7 @@ func count(m *testing.M) int {
 	return strings.Count(<-out, "\n")
 }
 
-// list prints the package's tests to standard output in place of running them.
+// list prints the package's tests to standard output instead of running them.
 func list(m *testing.M) {
 	if !flag.Parsed() {
 		flag.Parse()

@@ -25,7 +25,7 @@ type batches interface {
 	Close() error
 }
 
-// primitive are the types whose values are single, and the columns they become.
+// primitive are the types with single values, and their columns.
 var primitive = map[arrow.Type]Column{
 	arrow.BOOL: scalar("", spec.Int, "bool"),
 	arrow.INT8: scalar("", spec.Int, "int8"), arrow.INT16: scalar("", spec.Int, "int16"),
@@ -41,7 +41,7 @@ var primitive = map[arrow.Type]Column{
 }
 
 // columnOfArrow returns the column that a field becomes. The shape of lists follows
-// from the data: it is that of no row here.
+// from the data; here it is the shape without rows.
 func columnOfArrow(f arrow.Field) (Column, error) {
 	c, err := columnOfType(f.Type)
 	c.Name = f.Name
@@ -77,17 +77,17 @@ func columnsOfSchema(path string, schema *arrow.Schema) (columns []Column, err e
 	return columns, nil
 }
 
-// counted are batches of a file that says how many rows it has, and how many values each
-// column lacks.
+// counted are batches of a file with metadata: the number of rows, and the number of
+// missing values in each column.
 type counted interface {
 	batches
 
-	// counts returns false if the file does not say it of all columns.
+	// counts returns false if the file lacks the counts of some column.
 	counts() (rows int64, nulls []int64, ok bool)
 }
 
-// surveyBatches finds the shapes of lists and missing values. It reads all batches, unless
-// the file says all there is to know.
+// surveyBatches finds the shapes of lists and missing values. It reads all batches,
+// unless the file's metadata suffices.
 func surveyBatches(ctx context.Context, path string, in batches) (*survey, error) {
 	columns, err := columnsOfSchema(path, in.schema())
 	if err != nil {
@@ -127,7 +127,7 @@ func surveyBatches(ctx context.Context, path string, in batches) (*survey, error
 	}
 }
 
-// addArray adds what the rows of an array say of their shape.
+// addArray merges the shapes of an array's rows.
 func (c *Column) addArray(a arrow.Array, known *bool) error {
 	c.Optional = c.Optional || a.NullN() > 0 || a.DataType().ID() == arrow.NULL && a.Len() > 0
 	if _, ok := a.DataType().(arrow.ListLikeType); !ok {
@@ -231,7 +231,7 @@ func (b *arrowBlock) rows() int       { return int(b.batch.NumRows()) }
 func (b *arrowBlock) row(i int) int64 { return b.first + int64(i) }
 func (b *arrowBlock) size() int64     { return bytesOf(b.batch) }
 
-// free gives the memory back.
+// free releases the memory.
 func (b *arrowBlock) free() { b.batch.Release() }
 
 func (b *arrowBlock) read(v *values, column, row int) error {
@@ -246,8 +246,8 @@ func (b *arrowBlock) read(v *values, column, row int) error {
 // arrayReader adds the values of a row of an array.
 type arrayReader func(v *values, row int) error
 
-// readerOf returns the reader of an array. Usual types, without missing values, have one that
-// asks nothing more for each row.
+// readerOf returns the reader of an array. Common types without missing values have a
+// reader that needs no checks for each row.
 func readerOf(a arrow.Array, c *Column) arrayReader {
 	kind := kindOf(c.Stored)
 	switch whole := a.NullN() == 0; {

@@ -48,7 +48,7 @@ func arrowFormat(name string, open func(path string) (batches, error), extension
 }
 
 // damaged describes an error of a library that reads a format. Errors with a class are
-// ours.
+// our own.
 func damaged(path, format string, err error) error {
 	if err == nil {
 		return nil
@@ -65,8 +65,8 @@ func damaged(path, format string, err error) error {
 	return e
 }
 
-// recovered turns a panic of a library into an error: some libraries trust the files
-// that they read.
+// recovered turns a panic of a library into an error: some libraries trust their input
+// files.
 func recovered(path, format string, err *error) {
 	if r := recover(); r != nil {
 		cause, ok := r.(error)
@@ -77,7 +77,7 @@ func recovered(path, format string, err *error) {
 	}
 }
 
-// ended reports whether a pass over batches is done, and with which error.
+// ended reports whether a pass over batches is done, and its error.
 func ended(ctx context.Context, err error) (bool, error) {
 	switch {
 	case err == io.EOF:
@@ -128,7 +128,7 @@ func openParquet(path string) (in batches, err error) {
 		return nil, damaged(path, "Parquet", err)
 	}
 	// Structures are refused before the library makes readers of their fields, which it
-	// does in goroutines where nobody could recover a panic.
+	// does in goroutines where a panic cannot be recovered.
 	schema, err := r.Schema()
 	if err != nil {
 		return nil, damaged(path, "Parquet", err)
@@ -142,8 +142,8 @@ func openParquet(path string) (in batches, err error) {
 	return p, nil
 }
 
-// counts adds up what the row groups say. Columns of lists have several columns in the file,
-// or values of their own number, so it is only asked of others.
+// counts adds up the counts of the row groups. Columns of lists have several columns in
+// the file, or varying numbers of values, so only other columns are counted.
 func (p *parquetBatches) counts() (rows int64, nulls []int64, ok bool) {
 	meta := p.file.MetaData()
 	nulls = make([]int64, meta.Schema.NumColumns())
@@ -189,13 +189,13 @@ func (p *parquetBatches) Close() error {
 	return p.file.Close()
 }
 
-// ipcBatches reads an Arrow file, or what was written as a stream.
+// ipcBatches reads an Arrow file or stream.
 type ipcBatches struct {
 	path   string
 	file   *os.File
 	memory limitedMemory
-	random *ipc.FileReader // of a file
-	stream *ipc.Reader     // of a stream
+	random *ipc.FileReader // reader of a file
+	stream *ipc.Reader     // reader of a stream
 	at     int
 }
 
@@ -263,8 +263,8 @@ func (p *ipcBatches) next() (batch arrow.RecordBatch, err error) {
 	return batch, nil
 }
 
-// checkRows returns an error for a batch with many rows and no values, which a file of any
-// size may claim to have.
+// checkRows returns an error for a batch with many rows and no values, which a file of
+// any size may claim.
 func checkRows(batch arrow.RecordBatch) error {
 	if rows := batch.NumRows(); rows < 0 || rows > 1<<16 && rows/8 > bytesOf(batch) {
 		return limitError("a batch of %d rows whose columns have %d bytes", rows, bytesOf(batch))

@@ -6,15 +6,17 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// maxArrowBytes is how much memory the arrays of a batch and of the dictionaries may take.
+// maxArrowBytes is the maximum memory of the arrays of a batch and of the dictionaries.
 const maxArrowBytes = 1 << 30
 
-// limitedMemory is an allocator that panics with an error of class millrace.ErrLimit where
-// a batch would take too much memory. Lengths in a file are claims: a library that
-// believes one would end the process. The panic is recovered where the library is called.
+// limitedMemory is an allocator that panics with an error of class millrace.ErrLimit if
+// a batch would take too much memory. Lengths in a file are only claims: a library that
+// trusts them would end the process. The panic is recovered where the library is
+// called.
 type limitedMemory struct{ taken atomic.Int64 }
 
-// begin starts a batch. What batches before took counts in the budget of [inOrder].
+// begin starts a batch. The memory of earlier batches counts in the budget of
+// [inOrder].
 func (m *limitedMemory) begin() { m.taken.Store(0) }
 
 func (m *limitedMemory) take(n int) {
@@ -35,7 +37,7 @@ func (m *limitedMemory) Reallocate(size int, b []byte) []byte {
 	return memory.DefaultAllocator.Reallocate(size, b)
 }
 
-// Free gives memory back.
+// Free releases memory.
 func (m *limitedMemory) Free(b []byte) {
 	m.taken.Add(-int64(len(b)))
 	memory.DefaultAllocator.Free(b)

@@ -13,16 +13,16 @@ import (
 
 // # Why schemas are walked before a library reads them
 //
-// A schema is a tree of fields in the format of FlatBuffers, where a field has the offset
-// of its children. Offsets may share what they lead to: 30 fields, each of which has the
-// next one twice for a child, are a tree of a billion fields. And a chain of a million
-// children ends the process: no library recovers from a stack that is too large. So the
-// walk below counts fields and levels first, and the bytes of all names.
+// A schema is a tree of fields in the format of FlatBuffers, where a field has the
+// offset of its children. Several offsets may refer to the same field: 30 fields, each
+// with the next one twice as a child, form a tree of a billion fields. And a chain of a
+// million children ends the process: libraries cannot recover from a stack overflow. So
+// the walk below counts fields and levels first, and the bytes of all names.
 const (
 	maxArrowFields = 2 * maxColumns
 	maxArrowLevels = 64
-	maxArrowText   = 64 << 20 // of names and metadata
-	maxArrowHeader = 64 << 20 // of a message or footer
+	maxArrowText   = 64 << 20 // limit of names and metadata
+	maxArrowHeader = 64 << 20 // limit of a message or footer
 )
 
 // Slots of tables in Arrow's Schema.fbs, Message.fbs and File.fbs: 4 + 2*(number of the field).
@@ -37,7 +37,7 @@ const (
 	slotFieldType     = 10
 	slotFieldChildren = 14
 	slotFieldText     = 16
-	slotTypeZone      = 6 // the time zone of a timestamp
+	slotTypeZone      = 6 // time zone of a timestamp
 	slotKey           = 4
 	slotValue         = 6
 
@@ -45,12 +45,12 @@ const (
 	typeIsTimestamp = 10 // Type
 )
 
-// schemaWalk is what a schema may still have.
+// schemaWalk counts how much a schema may still contain.
 type schemaWalk struct {
 	fields, text int
 }
 
-// table returns the table that a slot leads to.
+// table returns the table that a slot refers to.
 func table(t *flatbuffers.Table, slot flatbuffers.VOffsetT) (*flatbuffers.Table, bool) {
 	at := t.Offset(slot)
 	if at == 0 {
@@ -177,7 +177,7 @@ func checkFirstMessage(r *io.SectionReader) error {
 	return checkSchema(message, slotMessageHeader)
 }
 
-// checkParquetSchema walks the schema of Arrow's that a Parquet file may bring along.
+// checkParquetSchema walks the Arrow schema that a Parquet file may contain.
 func checkParquetSchema(meta *metadata.FileMetaData) error {
 	text := meta.KeyValueMetadata().FindValue("ARROW:schema")
 	if text == nil {

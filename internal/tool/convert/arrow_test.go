@@ -142,8 +142,8 @@ func TestArrow(t *testing.T) {
 	}
 }
 
-// TestDamagedArrow cuts files, and flips bytes of them: each is an error of the file, or
-// is read, and none ends the process.
+// TestDamagedArrow cuts files, and flips bytes of them: each is either an error about
+// the file or is converted, and none ends the process.
 func TestDamagedArrow(t *testing.T) {
 	for name, path := range writeArrow(t, threeRows) {
 		whole, err := os.ReadFile(path)
@@ -169,8 +169,8 @@ func TestDamagedArrow(t *testing.T) {
 	}
 }
 
-// A Parquet file says which of its columns lack values; one whose row groups do not say it is
-// read.
+// The metadata of a Parquet file shows which columns lack values. If row groups lack
+// these counts, the file is read instead.
 func TestParquetCounts(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int32},

@@ -11,12 +11,12 @@ import (
 	"millrace/loaders/spec"
 )
 
-// Choices say what becomes of values that a record cannot hold as they are. The zero
-// value makes each of them an error: nothing changes unless the user has said so. A
-// dataset's convert.json has the choices.
+// Choices determine how to convert values that a record cannot store exactly. The zero
+// value makes each of them an error, so values never change without the user's consent.
+// A dataset's convert.json has the choices.
 type Choices struct {
-	InvalidUTF8     string `json:"invalid_utf8,omitempty"`     // ReplaceInvalid: U+FFFD takes the place of bytes, or of half a surrogate pair, that are no text
-	Overflow        string `json:"overflow,omitempty"`         // ToInfinity: a number that 32 bits cannot hold becomes infinite
+	InvalidUTF8     string `json:"invalid_utf8,omitempty"`     // ReplaceInvalid: replace bytes that are not text, and halves of surrogate pairs, by U+FFFD
+	Overflow        string `json:"overflow,omitempty"`         // ToInfinity: a number that overflows 32 bits becomes infinite
 	InexactIntegers string `json:"inexact_integers,omitempty"` // RoundIntegers: an integer in a column with fractions is rounded to 24 bits
 }
 
@@ -38,7 +38,7 @@ func (v *values) float(x float64) error {
 
 const overflowRemedy = "correct the value, declare the column as string in a --manifest, or choose --overflow=infinity"
 
-// parseFloat adds the number that a text stands for.
+// parseFloat adds the number in a text.
 func (v *values) parseFloat(text string) error {
 	x, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -54,7 +54,7 @@ func (v *values) parseFloat(text string) error {
 	return v.float(x)
 }
 
-// parse adds the value that a text stands for.
+// parse adds the value in a text.
 func (v *values) parse(text string, c *Column) error {
 	switch c.Stored {
 	case spec.Int:
@@ -74,11 +74,12 @@ func (v *values) parse(text string, c *Column) error {
 	return nil
 }
 
-// exactFloat32 is where the integers end that a float32 holds all of.
+// exactFloat32 is the limit up to which a float32 represents all integers.
 const exactFloat32 = 1 << 24
 
-// exactText reports whether a text is that of a number with a fraction or an exponent, which is
-// measured and may be rounded, or of an integer that a float32 holds.
+// exactText reports whether a text is a number with a fraction or an exponent, which
+// counts as measured and may be rounded, or an integer that a float32 represents
+// exactly.
 func exactText(text string, x float64) bool {
 	n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)
 	if !ok || math.Abs(x) > math.MaxFloat32 {
@@ -88,7 +89,7 @@ func exactText(text string, x float64) bool {
 	return rounded.Cmp(n) == 0
 }
 
-// inexact is the error of an integer that rounding would change.
+// inexact is the error about an integer that rounding would change.
 func inexact(text string, x float64) error {
 	return fmt.Errorf("the integer %s is in a column of floating point, where it would become %s; declare the column as string in a --manifest, or choose --inexact-integers=round",
 		text, strconv.FormatFloat(float64(float32(x)), 'f', 0, 64))
@@ -111,7 +112,7 @@ func (v *values) integer(x int64, c *Column) error {
 	return fmt.Errorf("the number %d does not fit %s", x, c.DType)
 }
 
-// invalidText is the error of a text that is none.
+// invalidText is the error about a text that is not valid UTF-8.
 func invalidText(quoted string) error {
 	return fmt.Errorf("%s is not valid UTF-8, or has half of a surrogate pair; correct it, or choose --invalid-utf8=replace", quoted)
 }

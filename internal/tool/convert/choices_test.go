@@ -23,15 +23,15 @@ func convertText(t *testing.T, name, text string, o *Options) (dir string, err e
 	return dir, err
 }
 
-// A value that a record cannot hold is an error with its row and column, or changes
-// because the user has chosen so, which convert.json says.
+// A value that a record cannot store is an error with its row and column, or is changed
+// by the user's choice, which convert.json records.
 func TestNothingChangesInSilence(t *testing.T) {
 	infinity, replace, round := Choices{Overflow: ToInfinity}, Choices{InvalidUTF8: ReplaceInvalid}, Choices{InexactIntegers: RoundIntegers}
 	tests := []struct {
 		name, text string
-		wrong      []string // in the error
-		choice     Choices  // that allows it
-		record     string   // the last one then; "": no choice does
+		wrong      []string // texts in the error
+		choice     Choices  // choice that allows the value
+		record     string   // the last record with that choice; "": no choice allows the value
 	}{
 		{"a.csv", "x\n0.5\n1e400\n", []string{"row 2", `"x"`, `"1e400"`, "--overflow"}, infinity, "x=[][+Inf][]"},
 		{"a.csv", "x\n0.5\n1e39\n", []string{"row 2", `"x"`, "1e+39"}, infinity, "x=[][+Inf][]"},
@@ -84,7 +84,7 @@ func TestNothingChangesInSilence(t *testing.T) {
 	}
 }
 
-// What a record holds exactly needs no choice.
+// Values that a record stores exactly need no choice.
 func TestExactNumbers(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.csv":    "x,y\n0.5,\xff\n16777216,b\n-33554432,c\n340282346638528859811704183484516925440,d\ninf,e\n1.23456789012345678,f\n",

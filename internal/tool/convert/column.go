@@ -12,7 +12,7 @@ type Column struct {
 	Name     string
 	Stored   spec.Kind // "": no value has been seen
 	DType    string
-	Shape    []int64 // of a row; a first dimension of -1: any number
+	Shape    []int64 // shape of a row; a first dimension of -1: any number
 	Optional bool    // some rows have no value
 }
 
@@ -21,8 +21,8 @@ func scalar(name string, stored spec.Kind, dtype string) Column {
 	return Column{Name: name, Stored: stored, DType: dtype, Shape: []int64{}}
 }
 
-// settle makes a column one that a manifest can describe, after all rows are known.
-// Rows without a value need a shape that allows for none, and so do empty lists.
+// settle completes a column for a manifest after all rows are known. Rows without a
+// value, and empty lists, need a shape that allows no values.
 func (c *Column) settle() {
 	if c.Stored == "" {
 		c.Stored, c.DType = spec.String, "string"
@@ -35,7 +35,7 @@ func (c *Column) settle() {
 	}
 }
 
-// feature returns what the manifest says of a column.
+// feature returns the manifest's entry for a column.
 func (c *Column) feature() spec.FeatureConfig {
 	f := spec.FeatureConfig{Name: c.Name, DType: c.DType, Shape: c.Shape, DeserializeType: c.Stored}
 	if c.Optional {
@@ -73,8 +73,8 @@ func columnsOf(path string, m *spec.ManifestConfig) ([]Column, error) {
 	return columns, nil
 }
 
-// merge joins what two parts of the data say of a column. It returns false if they
-// contradict each other. In a textual format every value can be a text.
+// merge joins the properties of a column in two parts of the data. It returns false if
+// they contradict each other. In a textual format every value can be a text.
 func merge(a, b Column, textual bool) (Column, bool) {
 	out := a
 	out.Optional = a.Optional || b.Optional
@@ -103,7 +103,7 @@ func merge(a, b Column, textual bool) (Column, bool) {
 
 func number(c Column) bool { return c.Stored == spec.Int || c.Stored == spec.Float }
 
-// wider returns the type that holds numbers of two types.
+// wider returns a type for the numbers of two types.
 func wider(a, b Column) (spec.Kind, string) {
 	if a.Stored == spec.Float || b.Stored == spec.Float {
 		return spec.Float, "float32"
@@ -111,7 +111,8 @@ func wider(a, b Column) (spec.Kind, string) {
 	return spec.Int, "int64"
 }
 
-// mergeShapes returns the shape that covers two. Only the first dimension may differ.
+// mergeShapes returns a shape that covers two shapes. Only the first dimension may
+// differ.
 func mergeShapes(a, b []int64) ([]int64, bool) {
 	if slices.Equal(a, b) {
 		return a, true
@@ -119,7 +120,7 @@ func mergeShapes(a, b []int64) ([]int64, bool) {
 	if len(a) == 0 || len(b) == 0 {
 		return a, false
 	}
-	if a[0] == 0 && len(a) == 1 { // an empty list does not say what it would hold
+	if a[0] == 0 && len(a) == 1 { // the element type of an empty list is unknown
 		return append([]int64{-1}, b[1:]...), true
 	}
 	if b[0] == 0 && len(b) == 1 {

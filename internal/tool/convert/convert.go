@@ -16,10 +16,10 @@ import (
 	"millrace/tfrecord"
 )
 
-// ReportName is the file of a dataset that says what it was converted from.
+// ReportName is the file of a dataset that describes its conversion.
 const ReportName = "convert.json"
 
-// Options say how to convert. The zero value suits most callers.
+// Options are the options of a conversion. The zero value suits most callers.
 type Options struct {
 	Manifest    string // path of a manifest that the records must have; "": it follows from the data
 	Shards      int64  // number of shards of nearly equal numbers of rows; 0: ShardBytes decides
@@ -28,23 +28,23 @@ type Options struct {
 	Workers     int // rows converted at once; 0: one for each processor
 	Choices         // what becomes of values that a record cannot hold
 
-	Note     func(string)            // takes remarks for the user; nil: nobody
-	Progress func(done, total int64) // is told of rows; total is that of all inputs; nil: nobody
+	Note     func(string)            // receives remarks for the user; nil: they are dropped
+	Progress func(done, total int64) // reports converted rows; total is the number for all inputs; nil: no reports
 }
 
-// Report says what was converted.
+// Report describes a conversion.
 type Report struct {
 	Format  string   `json:"format"`
 	Inputs  []Input  `json:"inputs"`
 	Columns []string `json:"columns"`
-	Classes []string `json:"classes,omitempty"` // of images and sounds: the label is the place in this list, from 0
+	Classes []string `json:"classes,omitempty"` // for images and sounds: the label is the index in this list
 	Choices *Choices `json:"choices,omitempty"` // nil: no value was changed
 	Rows    int64    `json:"rows"`
 	Shards  []Shard  `json:"shards"`
 	Resumed int64    `json:"-"` // rows that an earlier run had converted
 }
 
-// Shard is a data file and where its records come from.
+// Shard is a data file and the sources of its records.
 type Shard struct {
 	writer.Shard
 	From []Part `json:"from"`
@@ -58,9 +58,9 @@ type Part struct {
 }
 
 // Run converts files, or the files of folders, to a dataset in a folder that does not
-// exist or is empty. The folder is there when all is converted; a conversion that was
-// stopped goes on when Run is called again with the same inputs and options. Errors
-// name the file, the row, the column and the value.
+// exist or is empty. The folder appears when the conversion is complete. A stopped
+// conversion continues when Run is called again with the same inputs and options.
+// Errors name the file, the row, the column and the value.
 func Run(ctx context.Context, inputs []string, dir string, o *Options) (*Report, error) {
 	c := &conversion{Options: *o, dir: dir}
 	if c.Workers <= 0 {
@@ -85,7 +85,7 @@ type conversion struct {
 	done     int64 // rows that are records
 }
 
-// note tells the user something.
+// note passes a remark to the user.
 func (c *conversion) note(text string) {
 	if c.Note != nil {
 		c.Note(text)
@@ -142,8 +142,8 @@ func (c *conversion) readManifest() error {
 	return err
 }
 
-// manifestAt reads a manifest. Empty arguments, which reading adds, are left out, so that
-// it is written as it was.
+// manifestAt reads a manifest. It drops empty arguments, which reading adds, so that
+// the manifest is written unchanged.
 func manifestAt(path string) (*spec.ManifestConfig, error) {
 	m, problems := spec.ReadManifest(path)
 	if m == nil {
@@ -210,7 +210,7 @@ func (c *conversion) join(all, more []Column, path string) ([]Column, error) {
 	return all, nil
 }
 
-// compare looks for the manifest's features in the columns.
+// compare compares the manifest's features with the columns.
 func (c *conversion) compare(found []Column) error {
 	var names []string
 	for _, f := range found {
@@ -234,7 +234,7 @@ func (c *conversion) compare(found []Column) error {
 	return nil
 }
 
-// identity is a text that differs if the records, or the shards, would.
+// identity is a text that changes if the records or the shards would change.
 func (c *conversion) identity() (string, error) {
 	inputs := slices.Clone(c.inputs)
 	for i := range inputs {
@@ -254,7 +254,7 @@ func (c *conversion) write(ctx context.Context) (*Report, error) {
 	}
 	o := &writer.Options{Compression: c.Compression, ShardBytes: c.ShardBytes, Resume: identity}
 	if c.Shards > 0 {
-		o.ShardRecords = c.rows // write cuts before
+		o.ShardRecords = c.rows // write starts new shards earlier
 	}
 	w, err := writer.Create(c.dir, c.manifest, o)
 	if err != nil {
@@ -287,7 +287,7 @@ func (c *conversion) write(ctx context.Context) (*Report, error) {
 	return report, w.Commit()
 }
 
-// add writes a record, and ends the shard where the user's number of shards says.
+// add writes a record, and ends the shard if the number of shards requires it.
 func (c *conversion) add(w *writer.Writer, record []byte) error {
 	if c.Shards > 0 && c.begins(c.done) {
 		if err := w.Cut(); err != nil {
@@ -312,10 +312,10 @@ func (c *conversion) begins(row int64) bool {
 	return row > 0 && (i*c.rows+n-1)/n == row
 }
 
-// origins says which rows are in which shard.
+// origins returns the rows of each shard.
 func (c *conversion) origins(shards []writer.Shard) []Shard {
 	var all []Shard
-	in, before := 0, int64(0) // rows before, of the input
+	in, before := 0, int64(0) // number of preceding rows of the input
 	for _, s := range shards {
 		one := Shard{Shard: s}
 		for left := s.Records; left > 0; {

@@ -25,7 +25,7 @@ var (
 	tsvFormat = separated("TSV", ".tsv", '\t')
 )
 
-// separated returns the format of files with a row a line, whose first line has the
+// separated returns the format of files with one row per line, whose first line has the
 // names of the columns.
 func separated(name, extension string, comma byte) *format {
 	return &format{
@@ -41,15 +41,15 @@ type csvFile struct {
 	file  *os.File
 	cut   *rowCutter
 	names []string
-	data  []byte // read, and not part of a row yet
+	data  []byte // bytes read that are not part of a row yet
 	last  bool   // nothing follows the data
-	line  int64  // that the data begin with
-	row   int64  // rows before
-	piece int    // how much is read at once
+	line  int64  // line number of the first data byte
+	row   int64  // number of preceding rows
+	piece int    // number of bytes to read at once
 	spare sync.Pool
 }
 
-// csvBytes is how much of a file is read at once.
+// csvBytes is the number of bytes to read at once.
 const csvBytes = 256 << 10
 
 // readCSV opens a file and reads its first line.
@@ -99,7 +99,7 @@ func (f *csvFile) readNames() error {
 	return nil
 }
 
-// fill reads until there are so many bytes of data, or the file ends.
+// fill reads until there are n bytes of data, or the file ends.
 func (f *csvFile) fill(n int) error {
 	f.data = slices.Grow(f.data, max(0, n-len(f.data)))
 	for len(f.data) < n && !f.last {
@@ -124,7 +124,7 @@ func (f *csvFile) next() (*csvBlock, error) {
 	return b, f.cutRows(b, math.MaxInt)
 }
 
-// free takes back a block that nobody uses any more.
+// free recycles a block that is no longer used.
 func (f *csvFile) free(b *csvBlock) { f.spare.Put(b) }
 
 // cutRows makes a block of the whole rows of the data, at most some. It reads more if there
@@ -183,7 +183,7 @@ func (f *csvFile) cutRows(b *csvBlock, most int) error {
 	return nil
 }
 
-// tooWide is the error of a row that has too many cells, whatever follows.
+// tooWide is the error about a row that already has too many cells.
 func (f *csvFile) tooWide() error {
 	if len(f.names) == 0 {
 		return tooManyColumns(f.path)
@@ -191,7 +191,7 @@ func (f *csvFile) tooWide() error {
 	return dataError(f.path, "line %d has more than the %d columns of the first line", f.line, len(f.names))
 }
 
-// fault says what is wrong with the row that the data begin with.
+// fault returns the error in the first row of the data.
 func (f *csvFile) fault(data []byte) error {
 	r := csv.NewReader(io.MultiReader(bytes.NewReader(data), io.LimitReader(f.file, csvBytes)))
 	r.Comma, r.FieldsPerRecord = rune(f.cut.comma), len(f.names)
@@ -212,7 +212,7 @@ func (f *csvFile) fault(data []byte) error {
 type csvBlock struct {
 	data  []byte
 	cells []cell
-	width int // cells of a row
+	width int // cells per row
 	count int
 	first int64 // number of the first row
 }
@@ -223,7 +223,7 @@ func (b *csvBlock) cell(row, column int) []byte {
 	return b.data[c.start:c.end:c.end]
 }
 
-// kinds that the cells of a column can all have, from the narrowest to the widest.
+// Kinds of the cells of a column, from the narrowest to the widest.
 const (
 	cellNone = iota
 	cellBool
@@ -232,7 +232,7 @@ const (
 	cellText
 )
 
-// cellKinds are the columns that the kinds become.
+// cellKinds are the columns for the kinds.
 var cellKinds = [...]Column{
 	cellNone: {}, cellBool: scalar("", spec.Int, "bool"), cellInt: scalar("", spec.Int, "int64"),
 	cellFloat: scalar("", spec.Float, "float32"), cellText: scalar("", spec.String, "string"),
@@ -250,8 +250,8 @@ func kindOfCell(cell []byte, so int) int {
 		}
 		fallthrough
 	case cellInt:
-		// An integer that 64 bits cannot hold stays one, so that the conversion refuses
-		// it: as a float it would lose digits.
+		// An integer that exceeds 64 bits stays an integer, so that the conversion
+		// refuses it: as a float it would lose digits.
 		if _, ok := shortInt(cell); ok {
 			return cellInt
 		}
@@ -270,7 +270,7 @@ func kindOfCell(cell []byte, so int) int {
 	return cellText
 }
 
-// truth returns the number that stands for "true" or "false".
+// truth returns the number for "true" or "false".
 func truth(cell []byte) (x int64, ok bool) {
 	switch string(cell) {
 	case "true":
@@ -294,11 +294,11 @@ func mergeKinds(a, b int) int {
 	return max(a, b)
 }
 
-// csvKinds is what the cells of a block say of their columns.
+// csvKinds are the kinds of a block's columns.
 type csvKinds struct {
 	block *csvBlock
 	kinds []int
-	empty []bool // some cells are
+	empty []bool // some cells are empty
 }
 
 // kindsOf finds the kinds of a block's columns.
@@ -316,8 +316,8 @@ func kindsOf(b *csvBlock) csvKinds {
 	return k
 }
 
-// textSince returns the row in which a column of a kind so far becomes one of texts, false
-// if its first cell is a text.
+// textSince returns the row that makes a column a column of texts, false if its first
+// cell is already a text.
 func (b *csvBlock) textSince(column, so int) (row int, found bool) {
 	for row := range b.count {
 		cell := b.cell(row, column)
@@ -382,12 +382,12 @@ func surveyCSV(ctx context.Context, path string, comma byte) (*survey, error) {
 	return s, nil
 }
 
-// csvSource reads the rows of a file for the columns of all.
+// csvSource reads the rows of a file for the columns of all inputs.
 type csvSource struct {
 	*csvFile
 	columns []Column
-	at      []int          // for each column its place in a row, -1: it is not there
-	kinds   []example.Kind // of the columns
+	at      []int          // for each column its position in a row, -1: it is missing
+	kinds   []example.Kind // kinds of the columns
 }
 
 func openCSV(path string, comma byte, columns []Column) (source, error) {
@@ -422,7 +422,7 @@ func (b *csvBlock) rows() int       { return b.count }
 func (b *csvBlock) row(i int) int64 { return b.first + int64(i) }
 func (b *csvBlock) size() int64     { return int64(cap(b.data) + 8*cap(b.cells)) }
 
-// free gives the memory back.
+// free releases the memory.
 func (b *csvRows) free() { b.of.free(b.csvBlock) }
 
 func (b *csvRows) read(v *values, column, row int) error {

@@ -9,9 +9,9 @@ import (
 // # How lines are cut
 //
 // Package encoding/csv makes a string of each cell, which takes most of the time of a
-// conversion. rowCutter finds the cells where they lie, and agrees with encoding/csv on what
-// a row is: that package says what is wrong with a row that rowCutter does not cut, and a
-// fuzz test compares the two.
+// conversion. rowCutter finds the cells in place. It agrees with encoding/csv on the
+// rows: that package reports the fault of a row that rowCutter cannot split, and a fuzz
+// test compares the two.
 //
 //	data   12,"a ""b""",x\n13,...
 //	cells  ^^  ^^^^^^^  ^         of the first row; the second one loses its doubled quotes
@@ -20,12 +20,12 @@ import (
 // cell is a part of the bytes of a block.
 type cell struct{ start, end uint32 }
 
-// What follows a cell, or is wrong with it.
+// What follows a cell, or its fault.
 const (
-	rowWhole = iota // the next row
-	rowGoes         // another cell
-	rowOpen         // its end is not in the data
-	rowFault        // encoding/csv knows why
+	rowWhole = iota // the next row follows
+	rowGoes         // another cell follows
+	rowOpen         // the end of the cell is not in the data
+	rowFault        // encoding/csv reports the fault
 )
 
 var newline = []byte("\n")
@@ -33,9 +33,9 @@ var newline = []byte("\n")
 // rowCutter cuts rows into cells.
 type rowCutter struct {
 	comma   byte
-	commas  uint64 // eight of them
+	commas  uint64 // eight separators in a word
 	lines   int    // line ends in the last row that was cut
-	open    int    // cells that a row has so far whose end is not in the data
+	open    int    // number of cells of a row whose end is not in the data
 	doubled []int  // cells of this row with doubled quotes or line ends of two bytes
 }
 
@@ -43,11 +43,11 @@ func newRowCutter(comma byte) *rowCutter {
 	return &rowCutter{comma: comma, commas: uint64(comma) * ones}
 }
 
-// ones has a one in each byte.
+// ones is a word with a 1 in each byte.
 const ones = 0x0101010101010101
 
-// blank returns how many bytes at the start of the data are an empty line, which is no row.
-// It returns rowOpen if that depends on what follows.
+// blank returns the length of an empty line at the start of the data; an empty line is
+// not a row. It returns rowOpen if that depends on the following bytes.
 func blank(data []byte, last bool) (n, status int) {
 	switch {
 	case len(data) > 0 && data[0] == '\n':
@@ -62,8 +62,8 @@ func blank(data []byte, last bool) (n, status int) {
 	return 0, rowWhole
 }
 
-// cut appends the cells of the row at from, as they are in the data. It returns where the
-// next row begins. After the data comes nothing if last is true.
+// cut appends the raw cells of the row at from. It returns the start of the next row.
+// If last is true the data are complete.
 func (c *rowCutter) cut(data []byte, from int, last bool, cells []cell) ([]cell, int, int) {
 	c.doubled, c.lines = c.doubled[:0], 1
 	first := len(cells)
@@ -95,19 +95,19 @@ func (c *rowCutter) cut(data []byte, from int, last bool, cells []cell) ([]cell,
 	}
 }
 
-// unquote makes the cells of the row that was cut what they stand for, in place.
+// unquote unescapes the cells of the current row in place.
 func (c *rowCutter) unquote(data []byte, cells []cell) {
 	for _, k := range c.doubled {
 		cells[k].end = cells[k].start + uint32(single(data[cells[k].start:cells[k].end]))
 	}
 }
 
-// unquoted appends the cells from i to the end of the row, or to a cell that is quoted. It
-// returns where what follows begins.
+// unquoted appends the cells from i to the end of the row, or to a cell that is quoted.
+// It returns the start of what follows.
 //
-// It looks at eight bytes at once. A byte of x^y is zero where x and y are equal. Seven bits
-// of it, less one bit that is set, and its highest bit say whether it is, without a carry
-// into the byte behind.
+// It reads eight bytes at once. A byte of x^y is zero where x and y are equal.
+// Subtracting from its low seven bits, and its highest bit, show whether it is zero,
+// without a carry into the next byte.
 func (c *rowCutter) unquoted(data []byte, i int, last bool, cells []cell) ([]cell, int, int) {
 	const low, high = 0x7f * ones, ones << 7
 	start := i
@@ -159,7 +159,7 @@ func endOfRow(data []byte, start, end int) cell {
 	return cell{uint32(start), uint32(end)}
 }
 
-// quoted returns where the cell at i, behind its quote, ends, and what follows begins.
+// quoted returns the end of the quoted cell at i, and the start of what follows.
 func (c *rowCutter) quoted(data []byte, i int, last bool, number int) (end, next, status int) {
 	start, doubled := i, false
 	for {
@@ -195,7 +195,7 @@ func (c *rowCutter) quoted(data []byte, i int, last bool, number int) (end, next
 	}
 }
 
-// openUnless is the status of a row that does not end in the data.
+// openUnless returns the status of a row that does not end in the data.
 func openUnless(last bool) int {
 	if last {
 		return rowFault
@@ -203,7 +203,8 @@ func openUnless(last bool) int {
 	return rowOpen
 }
 
-// single makes doubled quotes single, and line ends one byte. It returns the length.
+// single replaces doubled quotes by single ones, and line ends by one byte. It returns
+// the length.
 func single(text []byte) int {
 	n := 0
 	for i := 0; i < len(text); i++ {

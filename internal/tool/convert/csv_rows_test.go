@@ -95,7 +95,7 @@ func FuzzCSVRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, piece uint8) {
 		want, line, wantErr := peer(text)
 		if len(want) == 0 || slices.Contains(want[0], "") || len(slices.Compact(slices.Sorted(slices.Values(want[0])))) < len(want[0]) {
-			return // names have errors of their own
+			return // names have other errors
 		}
 		got, err := rowsOf(t, text, max(1, int(piece)))
 		if (err == nil) != (wantErr == nil) {
@@ -133,7 +133,7 @@ func FuzzShortNumbers(f *testing.F) {
 	})
 }
 
-// Usual numbers take the short way.
+// Common numbers use the fast path.
 func TestShortNumbers(t *testing.T) {
 	for _, s := range []string{"0", "-7", "1960", "123456789012345678"} {
 		if _, ok := shortInt([]byte(s)); !ok {
@@ -147,7 +147,8 @@ func TestShortNumbers(t *testing.T) {
 	}
 }
 
-// A note names the first row that makes a column one of texts, in whichever block it is.
+// A note names the first row that makes a column a column of texts, in whichever block
+// it is.
 func TestNoteOfALaterBlock(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("n,t,b\n")

@@ -8,13 +8,13 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// encoded are the records of a block, one behind the other.
+// encoded are the records of a block, concatenated.
 type encoded struct {
 	bytes []byte
-	ends  []int // where each record ends
+	ends  []int // end of each record
 	err   error
 
-	rest func(*encoded) // makes the next records of the block, once these are written; nil: there are none
+	rest func(*encoded) // makes the next records of the block, after these are written; nil: there are no more
 }
 
 // encoder makes the records of all inputs.
@@ -23,10 +23,10 @@ type encoder struct {
 	inputs  []Input
 	columns []Column
 	choices Choices
-	limits  []limits // of the columns
-	skip    int64    // leading rows that are not wanted
+	limits  []limits // limits of the columns
+	skip    int64    // number of leading rows to skip
 	workers int
-	spare   sync.Pool // of *encoded
+	spare   sync.Pool // holds *encoded values
 }
 
 // blockRows is the number of rows of a block of lines.
@@ -92,7 +92,7 @@ func (e *encoder) readFile(in Input, skip int64, submit func(size int64, work fu
 			skip -= int64(b.rows())
 			continue
 		}
-		from := int(skip) // rows before are not wanted
+		from := int(skip) // earlier rows are skipped
 		skip = 0
 		if err := submit(b.size(), func() *encoded { return e.encode(in.Path, b, from) }); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (e *encoder) readFile(in Input, skip int64, submit func(size int64, work fu
 	return nil
 }
 
-// encode makes the records of a block, from a row on.
+// encode makes the records of a block, starting at a row.
 func (e *encoder) encode(path string, b block, from int) *encoded {
 	out, _ := e.spare.Get().(*encoded)
 	if out == nil {
@@ -114,8 +114,8 @@ func (e *encoder) encode(path string, b block, from int) *encoded {
 	return out
 }
 
-// encodeSome makes the records of a block, from a row on, as many as may wait for the
-// writer. The others are the rest.
+// encodeSome makes as many records of a block, starting at a row, as may wait for the
+// writer. rest makes the others.
 func (e *encoder) encodeSome(out *encoded, path string, b block, row int) {
 	out.bytes, out.ends, out.err, out.rest = out.bytes[:0], out.ends[:0], nil, nil
 	defer func() {

@@ -9,25 +9,25 @@ import (
 	"millrace/loaders/spec"
 )
 
-// fileKind is a kind of file that is one row.
+// fileKind is a kind of file that becomes one row.
 type fileKind struct {
 	name       string
 	extensions []string
 
-	// survey returns the columns of what is in a file, from its header.
+	// survey returns the columns of a file's content, from its header.
 	survey func(path string) ([]Column, error)
 
 	// open reads a file of at most maxRecord bytes.
 	open func(path string) (content, error)
 }
 
-// content is what is in a file.
+// content is the content of a file.
 type content struct {
-	bytes int64 // that it takes in memory
+	bytes int64 // memory that it takes
 	read  func(v *values, c *Column) error
 }
 
-// The columns that each file has beside its content. The label is the place of the
+// The columns of each file in addition to its content. The label is the index of the
 // class in the order of names.
 const (
 	fileLabel = "label"

@@ -12,7 +12,7 @@ import (
 	"millrace"
 )
 
-// format is a kind of input.
+// format is a format of inputs.
 type format struct {
 	name       string
 	extensions []string
@@ -25,16 +25,16 @@ type format struct {
 	// file may lack some.
 	open func(path string, columns []Column) (source, error)
 
-	// withClasses returns the format of files that have these classes; nil: files of
-	// the format have none.
+	// withClasses returns the format of files that have these classes; nil: the format
+	// has no classes.
 	withClasses func(classes []string) *format
 }
 
-// survey is what a pass over a file finds.
+// survey is the result of a pass over a file.
 type survey struct {
 	rows    int64
 	columns []Column
-	notes   []string // for the user
+	notes   []string // remarks for the user
 }
 
 // source reads the rows of a file.
@@ -48,23 +48,23 @@ type source interface {
 type block interface {
 	rows() int
 
-	// size returns about how many bytes the block takes in memory.
+	// size returns the approximate memory of the block.
 	size() int64
 
 	// row returns the number of a row in its file, for messages: from 1, or the line.
 	row(i int) int64
 
-	// read gives v the values of a column in a row. The error has no place.
+	// read adds the values of a column in a row to v. The error has no location.
 	read(v *values, column, row int) error
 }
 
-// freeBlock is a block whose memory is used again when its rows were read.
+// freeBlock is a block whose memory can be reused after its rows were read.
 type freeBlock interface {
 	block
 	free()
 }
 
-// recordBlock is a block whose rows are records already.
+// recordBlock is a block whose rows are already records.
 type recordBlock interface {
 	block
 	record(row int) []byte
@@ -102,7 +102,7 @@ type Input struct {
 }
 
 // findInputs returns the files that the arguments name, and their format, which is the
-// same for all. Of a folder these are all files of a format, at any depth, by name.
+// same for all. A folder stands for all its files of a format, at any depth, by name.
 func findInputs(args []string) ([]Input, *format, error) {
 	var inputs []Input
 	var of *format
@@ -168,7 +168,7 @@ func filesOf(arg string) ([]string, error) {
 	return files, nil
 }
 
-// inputError is a mistake in what was named as input.
+// inputError is a mistake in the arguments that name inputs.
 func inputError(path, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrConfig, format, args...)
 	e.File = path

@@ -26,15 +26,15 @@ import (
 	"millrace/tfrecord"
 )
 
-// childEnv has the folder that a child process converts the files of.
+// childEnv has the folder whose files a child process converts.
 const childEnv = "MILLRACE_CONVERT_CHILD"
 
 // childMemory is the address space of a child. A conversion that needs more ends the
 // process: Go cannot recover from a lack of memory.
 const childMemory = 5 << 30
 
-// TestChild converts the files of a folder, one by one, and prints how each one ended. It
-// is no test of its own.
+// TestChild converts the files of a folder, one by one, and prints how each one ended.
+// It is only a helper process.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -66,7 +66,8 @@ func TestChild(t *testing.T) {
 	fmt.Println("done")
 }
 
-// convertInChild converts the files of a folder in a child process, and returns what it said.
+// convertInChild converts the files of a folder in a child process, and returns its
+// output.
 func convertInChild(t *testing.T, dir string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$", "-test.count=1")
@@ -120,7 +121,7 @@ func sparse(t *testing.T, path, text string, size int64) {
 	}
 }
 
-// Files that claim much, or become much, are refused with little memory.
+// Files with huge claimed or expanded sizes are refused with little memory.
 func TestHostileFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -212,8 +213,8 @@ func writeIPC(t *testing.T, path string, schema *arrow.Schema, batches ...arrow.
 	}
 }
 
-// Damaged files of each format end in a dataset or in an error with a class and the file,
-// whatever byte is another one.
+// Damaged files of each format result in a dataset or in an error with a class and the
+// file, whichever byte is changed.
 func TestMutatedFiles(t *testing.T) {
 	seeds := map[string]string{"a.npz": "testdata/arrays.npz"}
 	for name, path := range writeArrow(t, threeRows) {

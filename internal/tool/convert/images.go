@@ -10,7 +10,8 @@ import (
 	"millrace/loaders/spec"
 )
 
-// imageFormat is the format of images, a row each: the file's bytes, and its class.
+// imageFormat is the format of images. Each becomes a row: the file's bytes, and its
+// class.
 var imageFormat = (&fileKind{
 	name: "images", extensions: []string{".jpg", ".jpeg", ".png", ".gif"},
 	survey: surveyImage, open: openImage,

@@ -22,8 +22,9 @@ type jsonField struct {
 	text []byte // valid JSON, part of the line
 }
 
-// jsonObject cuts lines into members. No tree is built of a line, which would take many
-// times its memory: values go from the text to the lists of a record.
+// jsonObject cuts lines into members. It does not build a tree, which would take many
+// times the memory of the line: values go from the text directly to the lists of a
+// record.
 type jsonObject struct {
 	fields []jsonField
 	in     bytes.Buffer
@@ -33,11 +34,11 @@ type jsonObject struct {
 // parse cuts a line, and checks that it is one object without a key twice.
 func (o *jsonObject) parse(line []byte, replace bool) error {
 	o.fields = o.fields[:0]
-	o.in = *bytes.NewBuffer(line) // which the decoder reads in place
+	o.in = *bytes.NewBuffer(line) // the decoder reads it in place
 	if o.json == nil {
 		o.json = jsontext.NewDecoder(&o.in)
 	}
-	o.json.Reset(&o.in, jsontext.AllowInvalidUTF8(true)) // values are looked at one by one, so that an error has its column
+	o.json.Reset(&o.in, jsontext.AllowInvalidUTF8(true)) // values are checked one by one, so that an error has its column
 	if first, err := o.json.ReadToken(); err != nil {
 		return jsonError(err)
 	} else if first.Kind() != '{' {
@@ -87,10 +88,10 @@ func jsonError(err error) error {
 
 // The functions below walk a text that is known to be valid JSON.
 
-// isSpace reports whether a byte stands between tokens.
+// isSpace reports whether a byte is white space between tokens.
 func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || b == '\n' }
 
-// skip returns where the next token of a list begins, behind spaces and a comma.
+// skip returns the start of the next token of a list, after spaces and a comma.
 func skip(text []byte, i int) int {
 	for isSpace(text[i]) || text[i] == ',' {
 		i++
@@ -98,7 +99,7 @@ func skip(text []byte, i int) int {
 	return i
 }
 
-// tokenEnd returns where the string, number or literal at the start of a text ends.
+// tokenEnd returns the end of the string, number or literal at the start of a text.
 func tokenEnd(text []byte) int {
 	if text[0] != '"' {
 		end := bytes.IndexAny(text, ",]} \t\r\n")
@@ -117,11 +118,11 @@ func tokenEnd(text []byte) int {
 	}
 }
 
-// hasFraction reports whether a number is written as one of floating point.
+// hasFraction reports whether a number is written in floating-point notation.
 func hasFraction(number []byte) bool { return bytes.ContainsAny(number, ".eE") }
 
-// columnOfJSON returns the column that holds the value at the start of a text, and where the
-// value ends.
+// columnOfJSON returns the column that holds the value at the start of a text, and the
+// end of the value.
 func columnOfJSON(text []byte) (c Column, end int, err error) {
 	switch text[0] {
 	case '{':
@@ -173,7 +174,7 @@ func columnOfList(text []byte) (c Column, end int, err error) {
 	return c, i + 1, nil
 }
 
-// json adds the values of the JSON value at the start of a text, and returns where it ends.
+// json adds the values of the JSON value at the start of a text, and returns its end.
 func (v *values) json(text []byte, c *Column, kind example.Kind) (end int, err error) {
 	switch text[0] {
 	case '{':
@@ -196,7 +197,7 @@ func (v *values) json(text []byte, c *Column, kind example.Kind) (end int, err e
 	return end, v.jsonScalar(text[:end], c)
 }
 
-// jsonScalar adds a value that is no list.
+// jsonScalar adds a value that is not a list.
 func (v *values) jsonScalar(text []byte, c *Column) error {
 	switch text[0] {
 	case 'n':
@@ -237,7 +238,7 @@ func (v *values) jsonScalar(text []byte, c *Column) error {
 	return v.parse(string(text), c)
 }
 
-// jsonWhole adds a number that is written as one of floating point to a column of integers.
+// jsonWhole adds a number in floating-point notation to a column of integers.
 func (v *values) jsonWhole(text string, c *Column) error {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {

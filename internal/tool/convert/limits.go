@@ -8,11 +8,11 @@ import (
 	"millrace/tfrecord"
 )
 
-// # What bounds the memory of a conversion
+// # The memory of a conversion
 //
-// A file of a few hundred bytes can claim a row of any size: by a length in a header, by
-// compression, or by many references to one long value. So each size is compared with a
-// limit before anything of that size is made:
+// A file of a few hundred bytes can claim a row of any size: by a length in a header,
+// by compression, or by many references to one long value. So each size is compared
+// with a limit before memory of that size is allocated:
 //
 //	the text of a row        maxLine, while it is read
 //	the values of a row      maxValueBytes, while they are added
@@ -23,11 +23,11 @@ import (
 //
 // Compare TestHostileFiles, which reads such files with little memory.
 const (
-	maxLine       = 64 << 20                       // bytes of a row of text
-	maxRecord     = tfrecord.DefaultMaxRecordBytes // what loaders read
+	maxLine       = 64 << 20                       // maximum bytes of a row of text
+	maxRecord     = tfrecord.DefaultMaxRecordBytes // limit of loaders
 	maxValueBytes = 2 * maxRecord                  // memory of the values of one row and column
 	encodedBytes  = 32 << 20                       // records that wait for the writer
-	maxColumns    = 1 << 16                        // what a manifest may have
+	maxColumns    = 1 << 16                        // limit of a manifest
 )
 
 // The memory that a value takes in a list.
@@ -37,7 +37,7 @@ const (
 	stringSize = 32
 )
 
-// limitError says that something of a row is too large.
+// limitError is the error about a part of a row that is too large.
 func limitError(format string, args ...any) error {
 	return millrace.Errorf(millrace.ErrLimit, format, args...)
 }
@@ -64,7 +64,8 @@ func tooManyColumns(path string) error {
 // byteOrderMark begins some files in UTF-8.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// textProblem says what is wrong with a file whose text begins like this, "" if nothing is.
+// textProblem returns the problem of a file whose text begins with the given bytes, ""
+// if there is none.
 func textProblem(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")):
@@ -80,7 +81,7 @@ func textProblem(head []byte) string {
 	return ""
 }
 
-// lineError says which line is too long.
+// lineError is the error about a line that is too long.
 func lineError(path string, line int64, hint string) error {
 	e := millrace.Errorf(millrace.ErrLimit, "line %d: the row has more than %d bytes%s", line, maxLine, hint)
 	e.File = path

@@ -17,7 +17,7 @@ import (
 
 var ndjsonFormat = &format{name: "NDJSON", extensions: []string{".ndjson", ".jsonl"}, survey: surveyNDJSON, open: openNDJSON}
 
-// ndjsonFile reads the objects of a file, one a line.
+// ndjsonFile reads the objects of a file, one per line.
 type ndjsonFile struct {
 	path string
 	file *os.File
@@ -122,13 +122,13 @@ func surveyNDJSON(ctx context.Context, path string) (*survey, error) {
 	return s, nil
 }
 
-// seen is what is known of a column.
+// seen has the known properties of a column.
 type seen struct {
 	Column
-	rows int64 // with a value
+	rows int64 // number of rows with a value
 }
 
-// see adds a value to what is known of its column.
+// see merges a value into the properties of its column.
 func see(found map[string]*seen, field jsonField) error {
 	c, _, err := columnOfJSON(field.text)
 	if err != nil {
@@ -188,12 +188,12 @@ func (s *ndjsonSource) next() (block, error) {
 // ndjsonBlock is a number of lines. Each is parsed when its first column is read.
 type ndjsonBlock struct {
 	columns []Column
-	text    []byte // the lines, one behind the other
-	ends    []int  // where each line ends
+	text    []byte // the lines, concatenated
+	ends    []int  // end of each line
 	numbers []int64
-	parsed  int // the row that object holds
+	parsed  int // the row that is parsed in object
 	object  jsonObject
-	at      []int // the field of each column in that row, -1: it has none
+	at      []int // field index of each column in that row, -1: missing
 }
 
 func (b *ndjsonBlock) rows() int       { return len(b.ends) }
@@ -216,8 +216,8 @@ func (b *ndjsonBlock) read(v *values, column, row int) error {
 	return err
 }
 
-// parse cuts a line, and finds the columns in it. Most lines have the keys of the line
-// before, in its order.
+// parse cuts a line, and finds the columns in it. Most lines have the same keys as the
+// line before, in the same order.
 func (b *ndjsonBlock) parse(row int, replace bool) error {
 	start := 0
 	if row > 0 {

@@ -13,23 +13,24 @@ import (
 	"millrace/loaders/spec"
 )
 
-// npyArray is what the header of a NumPy array says. An array is a header, padded with
-// spaces, and the elements:
+// npyArray is the header of a NumPy array. An array is a header, padded with spaces,
+// and the elements:
 //
 //	"\x93NUMPY" | version | length | {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }
 type npyArray struct {
-	kind    byte // as NumPy's dtype.kind: 'b', 'i', 'u', 'f', 'S', 'U', 'M', 'm'
-	size    int  // of an element in bytes
+	kind    byte // NumPy's dtype.kind: 'b', 'i', 'u', 'f', 'S', 'U', 'M', 'm'
+	size    int  // size of an element in bytes
 	order   binary.ByteOrder
 	fortran bool // the first index changes fastest
 	shape   []int64
-	header  int64 // its length in bytes
+	header  int64 // length of the header in bytes
 }
 
-// maxNPYHeader is the longest header that is read. NumPy reads 10,000 bytes.
+// maxNPYHeader is the maximum length of a header. NumPy's limit is 10,000 bytes.
 const maxNPYHeader = 1 << 16
 
-// What is read of the dictionary. NumPy writes its keys in one order, but accepts any.
+// Patterns for the entries of the dictionary. NumPy writes its keys in one order, but
+// accepts any.
 var (
 	npyDescr   = regexp.MustCompile(`'descr': *'([<>=|]?)([a-zA-Z])([0-9]*)(\[[^']*)?'`)
 	npyFortran = regexp.MustCompile(`'fortran_order': *(True|False)`)

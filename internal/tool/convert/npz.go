@@ -22,8 +22,8 @@ var npzFormat = &format{name: "NumPy", extensions: []string{".npz"}, survey: sur
 type member struct {
 	*npyArray
 	name string
-	in   io.ReadCloser // the elements that have not been read
-	all  []byte        // all elements, where the first index changes fastest
+	in   io.ReadCloser // reader of the remaining elements
+	all  []byte        // all elements if the first index changes fastest
 }
 
 // archive is an open file.
@@ -72,7 +72,7 @@ const (
 	maxFortran = 1 << 30 // bytes of all arrays in Fortran's order
 )
 
-// checkSizes returns an error if the rows have no bytes, so that there may be any number,
+// checkSizes returns an error if rows have no bytes, so that their number is unbounded,
 // or if arrays would take too much memory.
 func (a *archive) checkSizes() error {
 	row, whole := int64(0), int64(0)
@@ -97,11 +97,11 @@ func (a *archive) checkSizes() error {
 	return nil
 }
 
-// spread reports whether the rows are spread over all of an array: its first index
-// changes fastest.
+// spread reports whether the elements of a row are spread over the whole array: its
+// first index changes fastest.
 func (m *member) spread() bool { return m.fortran && len(m.shape) > 1 }
 
-// fail names an array.
+// fail returns an error about an array.
 func (a *archive) fail(name string, err error) error {
 	return dataError(a.path, "array %s: %w", millrace.QuoteData([]byte(name)), err)
 }
@@ -145,7 +145,7 @@ func (a *archive) Close() error {
 	return a.file.Close()
 }
 
-// surveyNPZ reads the headers of the arrays, which say all.
+// surveyNPZ reads the headers of the arrays, which suffice.
 func surveyNPZ(_ context.Context, path string) (*survey, error) {
 	a, err := openArchive(path)
 	if err != nil {
@@ -206,8 +206,8 @@ func (s *npzSource) next() (block, error) {
 	return b, nil
 }
 
-// end reads what follows the elements, which is nothing: only then the archive's
-// checksums are compared.
+// end reads to the end of the archive member, which must directly follow the elements:
+// only then are the archive's checksums compared.
 func (s *npzSource) end() error {
 	for _, m := range s.members {
 		if _, err := io.Copy(io.Discard, m.in); err != nil {
@@ -222,8 +222,8 @@ func (s *npzSource) broken(m *member, err error) error {
 	return damaged(s.path, "NumPy", fmt.Errorf("array %s: %w", millrace.QuoteData([]byte(m.name)), err))
 }
 
-// read returns the next n rows. Rows of an array whose first index changes fastest are
-// spread over all of it, so all of it is kept.
+// read returns the next n rows. Arrays whose first index changes fastest are kept
+// whole, because their rows are spread over the array.
 func (m *member) read(first, n int64) ([]byte, error) {
 	size := m.rowBytes()
 	if !m.spread() {
@@ -262,7 +262,7 @@ type npzBlock struct {
 	*npzSource
 	first int64
 	count int
-	data  [][]byte // of each array
+	data  [][]byte // data of each array
 }
 
 func (b *npzBlock) rows() int       { return b.count }

@@ -46,7 +46,7 @@ func features(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestNPZ converts what NumPy has written (testdata/arrays.py).
+// TestNPZ converts arrays written by NumPy (testdata/arrays.py).
 func TestNPZ(t *testing.T) {
 	dir, rows := converted(t, "testdata/arrays.npz")
 	want := map[string]string{
@@ -144,7 +144,7 @@ func TestNPZChecksum(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = bytes.Replace(b, []byte("abcd"), []byte("abed"), 1)
-	// Stored without compression, so that the bytes are there as they are.
+	// The archive is not compressed, so that its bytes can be changed directly.
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}

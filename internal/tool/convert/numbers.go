@@ -1,7 +1,7 @@
 package convert
 
-// shortInt returns the integer that a text of at most 18 digits stands for, as
-// strconv.ParseInt does, and false for any other text.
+// shortInt parses an integer of at most 18 digits like strconv.ParseInt. It returns
+// false for any other text.
 func shortInt(text []byte) (x int64, ok bool) {
 	digits := text
 	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
@@ -23,12 +23,12 @@ func shortInt(text []byte) (x int64, ok bool) {
 	return x, true
 }
 
-// powers are the powers of ten that a float64 holds exactly, of the digits of a short float.
+// powers are the powers of ten for the digits of a short float, all exact in a float64.
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// shortFloat returns the number that a text of at most 15 digits with a point among them
-// stands for, as strconv.ParseFloat does, and false for any other text. The digits and the
-// power of ten are exact, so their quotient is rounded once.
+// shortFloat parses a number of at most 15 digits with a decimal point like
+// strconv.ParseFloat. It returns false for any other text. The digits and the power of
+// ten are exact, so their quotient is rounded once.
 func shortFloat(text []byte) (x float64, ok bool) {
 	whole, i, sign := uint64(0), 0, 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -59,7 +59,7 @@ func shortFloat(text []byte) (x float64, ok bool) {
 	return x, true
 }
 
-// isShortFloat reports whether shortFloat takes a text.
+// isShortFloat reports whether shortFloat accepts a text.
 func isShortFloat(text []byte) bool {
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		text = text[1:]

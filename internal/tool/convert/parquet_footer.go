@@ -10,10 +10,10 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// # What is checked of a Parquet file before a library reads it
+// # Checks of a Parquet file before a library reads it
 //
-// The footer lists the nodes of the schema in the order of a walk through the tree, each
-// with its number of children. The library makes the tree by recursion, so that a long
+// The footer lists the nodes of the schema in the order of a walk through the tree,
+// each with its number of children. The library builds the tree recursively, so a long
 // chain of groups ends the process. checkFooter counts the levels. Later checkChunks
 // compares the sizes of column chunks with that of the file: the library makes a buffer
 // of the size that a chunk claims.
@@ -21,8 +21,8 @@ const (
 	maxParquetFooter = 256 << 20
 	maxParquetLevels = 256
 
-	fieldSchema      = 2 // of FileMetaData
-	fieldNumChildren = 5 // of SchemaElement
+	fieldSchema      = 2 // field of FileMetaData
+	fieldNumChildren = 5 // field of SchemaElement
 )
 
 // checkFooter counts the levels of the schema.
@@ -82,8 +82,8 @@ func walkFooter(p thrift.TProtocol) error {
 	})
 }
 
-// walkNodes counts the levels of the nodes. open has for each group that the walk is in how
-// many children are to come.
+// walkNodes counts the levels of the nodes. open has the number of remaining children
+// of each open group.
 func walkNodes(p thrift.TProtocol) error {
 	_, n, err := p.ReadListBegin(context.Background())
 	if err != nil {
@@ -118,8 +118,8 @@ func walkNodes(p thrift.TProtocol) error {
 	return nil
 }
 
-// maxRowsPerByte is more rows than a sound file has: a value that is repeated takes a few
-// bytes for each page, which has some millions of rows at most.
+// maxRowsPerByte exceeds the rows per byte of any valid file: a value that is repeated
+// takes a few bytes for each page, which has some millions of rows at most.
 const maxRowsPerByte = 1 << 20
 
 // checkChunks compares sizes in the metadata with the size of the file.

@@ -9,13 +9,13 @@ import (
 	"millrace"
 )
 
-// waitingBytes is the budget of what was read and is not written yet. It is more than
-// usual blocks take.
+// waitingBytes is the memory budget of blocks that were read but not written yet. Usual
+// blocks take less.
 const waitingBytes = 128 << 20
 
-// inOrder has workers do what read submits, and gives the results to take in the order of
-// their submission, by one goroutine. Submissions wait while those before take too much
-// memory.
+// inOrder runs the work that read submits in workers, and passes the results to take in
+// the order of submission, in one goroutine. Submissions wait while earlier ones take
+// too much memory.
 func inOrder[R any](ctx context.Context, workers int, read func(submit func(size int64, work func() R) error) error, take func(R) error) error {
 	type task struct {
 		work func() R

@@ -13,11 +13,11 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// recordFormat is the format of TFRecords. Their records stay as they are, and so does
-// the manifest but for its compression.
+// recordFormat is the format of TFRecords. Their records are copied unchanged, and so
+// is the manifest except for its compression.
 var recordFormat = &format{name: "TFRecords", extensions: []string{spec.DataExtension, ".tfrecord"}}
 
-// planRecords finds the manifests of all inputs, which must agree but for the
+// planRecords finds the manifests of all inputs, which must agree except for the
 // compression, and counts the records.
 func (c *conversion) planRecords(ctx context.Context) error {
 	manifests := make(map[string]*spec.ManifestConfig) // by path
@@ -66,8 +66,8 @@ func (c *conversion) manifestOfRecords(path string) (string, error) {
 	return "", inputError(path, "no %s is in its folder or above; name one with --manifest", spec.ManifestName)
 }
 
-// manifestAbove returns the path of the manifest of a data file: that of the nearest
-// folder above which has one. It returns "" if there is none.
+// manifestAbove returns the path of the manifest of a data file: the one in the nearest
+// parent folder that has one. It returns "" if there is none.
 func manifestAbove(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -86,7 +86,7 @@ func manifestAbove(path string) string {
 	}
 }
 
-// sameRecords reports whether two manifests differ in the compression at most.
+// sameRecords reports whether two manifests are equal except for the compression.
 func sameRecords(a, b *spec.ManifestConfig) bool {
 	x, y := *a, *b
 	x.Compression, y.Compression = nil, nil
@@ -105,7 +105,7 @@ func compressionOf(m *spec.ManifestConfig) tfrecord.Compression {
 	return tfrecord.Compression(*m.Compression)
 }
 
-// readerOptions are those of a file of records.
+// readerOptions returns the options for reading a file of records.
 func readerOptions(c tfrecord.Compression) tfrecord.ReaderOptions {
 	return tfrecord.ReaderOptions{Compression: c, MaxRecordBytes: tfrecord.MaxLayoutRecord}
 }
@@ -120,8 +120,8 @@ func (in *Input) countRecords(ctx context.Context, c tfrecord.Compression) error
 	return nil
 }
 
-// blockBytes is how many bytes of records, or of the rows of arrays, a block has at
-// most, unless a single row is larger.
+// blockBytes is the maximum size of a block of records, or of rows of arrays, unless a
+// single row is larger.
 const blockBytes = 1 << 20
 
 // recordSource reads the records of a file.
@@ -158,9 +158,9 @@ func (s *recordSource) next() (block, error) {
 	return b, nil
 }
 
-// recordsBlock is a number of records, one behind the other.
+// recordsBlock is a number of concatenated records.
 type recordsBlock struct {
-	first int64 // records before
+	first int64 // number of preceding records
 	bytes []byte
 	ends  []int
 }

@@ -10,7 +10,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// values are those of one column in one row, in the list of the column's kind.
+// values are the values of one column in one row, in the list of the column's kind.
 type values struct {
 	Choices
 
@@ -50,8 +50,8 @@ func (v *values) room(n int64, kind example.Kind) error {
 	return nil
 }
 
-// size returns at least the bytes that the values take in a record. It is computed before
-// the record is made: texts may share their memory.
+// size returns at least the bytes that the values take in a record. It is computed
+// before the record is made, because texts may share their memory.
 func (v *values) size() int64 {
 	n := int64(len(v.ints) + 4*len(v.floats))
 	for _, text := range v.texts {
@@ -60,17 +60,17 @@ func (v *values) size() int64 {
 	return n
 }
 
-// ranges are the integers that a type holds; other types hold all of 64 bits.
+// ranges are the ranges of integer types; other types have all 64-bit integers.
 var ranges = map[string][2]int64{
 	"bool": {0, 1}, "int8": {math.MinInt8, math.MaxInt8}, "int16": {math.MinInt16, math.MaxInt16}, "int32": {math.MinInt32, math.MaxInt32},
 	"uint8": {0, math.MaxUint8}, "uint16": {0, math.MaxUint16}, "uint32": {0, math.MaxUint32},
 }
 
-// limits are what a column allows, in a form that is quick to check.
+// limits are the limits of a column's values, in a form that is quick to check.
 type limits struct {
-	kind   example.Kind // of the list that holds the values
-	unit   int64        // values of a row, or of one element of the first dimension
-	any    bool         // that dimension has any size
+	kind   example.Kind // kind of the list with the values
+	unit   int64        // number of values of a row, or of one element of the first dimension
+	any    bool         // the first dimension has any size
 	lo, hi int64        // integers
 }
 
@@ -100,7 +100,7 @@ func limitsOf(c *Column) limits {
 	return l
 }
 
-// fit returns an error if the values are not what the manifest says of the column.
+// fit returns an error if the values do not match the column's entry in the manifest.
 func (v *values) fit(c *Column, l *limits) error {
 	if v.missing {
 		if c.Optional {
@@ -119,7 +119,7 @@ func (v *values) fit(c *Column, l *limits) error {
 	return nil
 }
 
-// append adds the feature to a record. A value that is missing adds none.
+// append adds the feature to a record. A missing value adds no feature.
 func (v *values) append(b *example.Builder, c *Column, l *limits) {
 	switch {
 	case v.missing:
@@ -132,7 +132,7 @@ func (v *values) append(b *example.Builder, c *Column, l *limits) {
 	}
 }
 
-// cellError places an error at a row and a column of a file.
+// cellError adds the row and the column of a file to an error.
 func cellError(path string, row int64, column string, cause error) error {
 	class := millrace.ErrSchema
 	if errors.Is(cause, millrace.ErrLimit) {
@@ -143,7 +143,7 @@ func cellError(path string, row int64, column string, cause error) error {
 	return e
 }
 
-// textError says which text is not a number.
+// textError is the error about a text that is not a number.
 func textError(text string, stored spec.Kind, why error) error {
 	if why != nil {
 		return fmt.Errorf("%s %w", millrace.QuoteData([]byte(text)), why)

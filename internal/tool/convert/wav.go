@@ -13,8 +13,9 @@ import (
 	"millrace/loaders/spec"
 )
 
-// wavFormat is the format of sounds, a row each. Samples are what TensorFlow's DecodeWav
-// makes of them: float32 of shape [samples, channels], integers scaled to -1 to 1.
+// wavFormat is the format of sounds, one per row. Samples are converted as by
+// TensorFlow's DecodeWav: float32 of shape [samples, channels], integers scaled to -1
+// to 1.
 //
 // A file consists of chunks. Their number and order is free, but fmt comes before data:
 //
@@ -37,18 +38,19 @@ const (
 const (
 	wavInteger    = 1
 	wavFloat      = 3
-	wavExtensible = 0xfffe // the encoding is further behind
+	wavExtensible = 0xfffe // the encoding follows later
 )
 
-// wavHeader is what the chunks before the samples say.
+// wavHeader has the contents of the chunks before the samples.
 type wavHeader struct {
 	tag, channels, bits uint16
 	rate                uint32
 	frames              int64
-	data                int64 // where the samples begin
+	data                int64 // offset of the samples
 }
 
-// maxWAVChunks is how many chunks are looked at: a file with holes may have any number.
+// maxWAVChunks is the maximum number of chunks to read: a file with holes may have any
+// number.
 const maxWAVChunks = 1 << 16
 
 // sampleBytes returns the size of a sample.
@@ -94,7 +96,7 @@ func openWAV(path string) (content, error) {
 	}}, nil
 }
 
-// readWAV reads the chunks up to the samples, and checks that all samples are there.
+// readWAV reads the chunks up to the samples, and checks that all samples exist.
 func readWAV(path string, f *os.File) (*wavHeader, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -75,7 +75,7 @@ func TestWAV(t *testing.T) {
 	}
 }
 
-// TestWAVFaults converts files that are no sound.
+// TestWAVFaults converts files that are not sounds.
 func TestWAVFaults(t *testing.T) {
 	whole := wav(wavInteger, 1, 16, []byte{1, 2, 3, 4})
 	for _, tt := range []struct {

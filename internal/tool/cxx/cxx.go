@@ -30,9 +30,9 @@ import (
 // compilers are the names under which a C++ compiler may be installed.
 var compilers = []string{"g++", "c++", "clang++"}
 
-// FindCompiler returns the command of the C++ compiler: want, or the first of
-// g++, c++ and clang++ that is installed. A compiler that is not there is an
-// error of class millrace.ErrRuntime.
+// FindCompiler returns the command of the C++ compiler: want, or the first of g++, c++
+// and clang++ that is installed. A missing compiler is an error of class
+// millrace.ErrRuntime.
 func FindCompiler(want []string) ([]string, error) {
 	if len(want) > 0 {
 		if _, err := exec.LookPath(want[0]); err != nil {
@@ -62,42 +62,42 @@ func CheckHeaders(dir string) error {
 // Build compiles the sources of one library.
 type Build struct {
 	Runtime  string   // the runtime's directory, with headers
-	Compiler []string // as FindCompiler returns it
+	Compiler []string // from FindCompiler
 	Flags    []string // further arguments for each source file
 	Dir      string   // where the compiler runs; sources are relative to it
 	Work     string   // an empty directory for objects, relative to Dir or absolute
 
-	// Says gets what the compiler says where it does not fail, such as warnings.
-	// Several goroutines call it, one at a time. nil: nobody does.
+	// Says receives the output of the compiler when it succeeds, such as warnings.
+	// Several goroutines call it, one at a time. nil: the output is dropped.
 	Says io.Writer
 	mu   sync.Mutex // held while Says is called
 }
 
 // Error is a compiler's failure.
 type Error struct {
-	Command string // what was called
-	Output  []byte // everything that the compiler said
+	Command string // the command line
+	Output  []byte // whole output of the compiler
 	Err     error
 }
 
-// Error returns the command and how it ended, without the compiler's output.
+// Error returns the command and its exit status, without the compiler's output.
 func (e *Error) Error() string { return e.Command + ": " + e.Err.Error() }
 
-// Unwrap returns how the compiler ended.
+// Unwrap returns the error of the command.
 func (e *Error) Unwrap() error { return e.Err }
 
 // flags are the arguments for each source file. TensorFlow's headers are system
-// headers, so the compiler does not warn about them. A function of the library is
-// that function, which no other library replaces: calls need no table, and may be
-// inlined.
+// headers, so the compiler does not warn about them. With -fno-semantic-interposition
+// functions of the library cannot be replaced by other libraries, so calls need no
+// table and may be inlined.
 func (b *Build) flags() []string {
 	include := filepath.Join(b.Runtime, runtimedir.IncludeDir)
 	return append([]string{"-O3", "-fPIC", "-fno-semantic-interposition", "-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1",
 		"-isystem", include, "-ffile-prefix-map=" + include + "=include"}, b.Flags...)
 }
 
-// Library compiles the sources side by side and links them. The library's path
-// is relative to b.Dir, or absolute. A failure of the compiler is an *Error.
+// Library compiles the sources in parallel and links them. The library's path is
+// relative to b.Dir, or absolute. A failure of the compiler is an *Error.
 //
 // The compiler sees the sources by the names given. If these are relative, and
 // so is b.Work, then no directory's name gets into the library, and two builds
@@ -116,8 +116,8 @@ func (b *Build) Library(ctx context.Context, sources []string, path string) erro
 	return b.run(ctx, append(append([]string{"-shared", "-o", path}, objects...), "-Wl,-Bsymbolic-functions", b.framework()))
 }
 
-// objectName returns the name of a source's object, which no other source of the
-// library has: sources of different folders may have the same name.
+// objectName returns a unique name for a source's object: sources in different folders
+// may have the same name.
 func objectName(sources []string, i int) string {
 	name := filepath.Base(sources[i])
 	for _, before := range sources[:i] {
@@ -128,11 +128,10 @@ func objectName(sources []string, i int) string {
 	return name + ".o"
 }
 
-// compileMemory is what the compiler takes for one file: TensorFlow's headers
-// alone take most of it.
+// compileMemory is the compiler's memory for one file, mostly for TensorFlow's headers.
 const compileMemory = 1200 << 20
 
-// jobs returns how many files to compile at a time.
+// jobs returns the number of files to compile in parallel.
 func jobs(processors int, memory int64) int {
 	return int(max(1, min(int64(processors), memory/compileMemory)))
 }

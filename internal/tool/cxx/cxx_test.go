@@ -20,7 +20,7 @@ func TestJobs(t *testing.T) {
 		{2, 16 << 30, 2},
 		{64, 16 << 30, 13},
 		{64, 100, 1},
-		{64, machine.Unlimited, 64}, // not known
+		{64, machine.Unlimited, 64}, // unknown memory
 	} {
 		if got := jobs(tt.processors, tt.memory); got != tt.want {
 			t.Errorf("jobs(%d, %d) = %d, want %d", tt.processors, tt.memory, got, tt.want)
@@ -28,8 +28,8 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// script returns a command that takes the place of a compiler: it writes its
-// arguments to the file after -o.
+// script returns a command that replaces the compiler: it writes its arguments to the
+// file after -o.
 func script(t *testing.T, body string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "c++")
@@ -40,8 +40,8 @@ func script(t *testing.T, body string) []string {
 	return []string{path}
 }
 
-// Sources of one name in two folders become two objects, and the library is
-// linked of both, with the runtime's framework.
+// Sources with the same name in two folders become two objects, and the library is
+// linked from both, with the runtime's framework.
 func TestLibrary(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	b := &Build{Runtime: "/runtime", Compiler: script(t, `echo "$@" > "$out"`), Dir: dir, Work: work, Flags: []string{"-Wall"}}
@@ -64,7 +64,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// What the compiler says comes back as it is, apart from the error.
+// The compiler's output is returned unchanged, separately from the error.
 func TestLibraryFails(t *testing.T) {
 	b := &Build{Runtime: "/runtime", Compiler: script(t, "echo op.cc:3:1: error; exit 1"), Dir: t.TempDir(), Work: t.TempDir()}
 	err := b.Library(t.Context(), []string{"op.cc"}, "op.so")

@@ -36,7 +36,7 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"` // what to do
 }
 
-// Options says what to examine.
+// Options are the options of [Examine].
 type Options struct {
 	// Runtime chooses the runtime. Examine ignores its field Verbose.
 	Runtime *tfbridge.RuntimeOptions
@@ -44,10 +44,10 @@ type Options struct {
 	// Operations names the compiler for our own operations.
 	Operations *install.OperationsOptions
 
-	// Probe returns a command, not yet started, that calls [Try] for the
-	// runtime in a directory and writes the result as JSON to standard output.
-	// It is a process of its own because a broken library may end it. When the
-	// command's Stderr is nil, the last words there become part of a finding.
+	// Probe returns a command, not yet started, that calls [Try] for the runtime in a
+	// directory and writes the result as JSON to standard output. It runs in a separate
+	// process because a broken library may end it. If the command's Stderr is nil, the
+	// end of its stderr becomes part of a finding.
 	Probe func(ctx context.Context, dir string) (*exec.Cmd, error)
 }
 
@@ -83,8 +83,8 @@ func (e *examination) add(check string, s State, remedy, format string, args ...
 	e.stopped = !e.yield(Finding{Check: check, State: s, Detail: detail, Remedy: remedy})
 }
 
-// fail yields an error and its remedy. It leaves the remedy out if the error
-// already names it.
+// fail yields an error and its remedy. It omits the remedy if the error already names
+// it.
 func (e *examination) fail(check string, err error, remedy string) {
 	if strings.Contains(err.Error(), remedy) {
 		remedy = ""

@@ -14,7 +14,7 @@ const (
 	goodMemory        = 2 << 30
 )
 
-// descriptors checks how many files the process may open.
+// descriptors checks the number of files that the process may open.
 func (e *examination) descriptors() {
 	const check, remedy = "open files", "raise the limit: ulimit -n 4096"
 	free, limit := machine.OpenFiles()
@@ -30,7 +30,7 @@ func (e *examination) descriptors() {
 	}
 }
 
-// memory checks how much memory the process can allocate.
+// memory checks the memory that the process can allocate.
 func (e *examination) memory() {
 	const check, remedy = "memory", "end other programs, or raise the limit"
 	have := machine.AvailableMemory()
@@ -46,7 +46,7 @@ func (e *examination) memory() {
 	}
 }
 
-// sandbox checks how far the kernel can confine commands.
+// sandbox checks whether the kernel can confine commands.
 func (e *examination) sandbox() {
 	p := sandbox.Available()
 	if p.Whole() {

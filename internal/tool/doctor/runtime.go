@@ -35,7 +35,7 @@ func (e *examination) files() (dir string, ok bool) {
 	return dir, true
 }
 
-// hashes compares the runtime with what was installed.
+// hashes compares the runtime with the installed hashes.
 func (e *examination) hashes(dir string) bool {
 	const check, again = "hashes", runtimedir.Remedy + " --force"
 	in, err := runtimedir.Read(dir)
@@ -58,7 +58,7 @@ func (e *examination) hashes(dir string) bool {
 	return true
 }
 
-// opens tries the runtime in a process of its own.
+// opens tries the runtime in a separate process.
 func (e *examination) opens(ctx context.Context, dir string) {
 	const again = runtimedir.Remedy + " --force"
 	trial, err := e.probe(ctx, dir)
@@ -80,7 +80,7 @@ func (e *examination) opens(ctx context.Context, dir string) {
 	e.devices(dir, trial.Devices)
 }
 
-// prelinked tells whether the libraries that were opened are prelinked.
+// prelinked reports whether the opened libraries are prelinked.
 func (e *examination) prelinked(dir string, trial *Trial) {
 	const check = "prelinked"
 	in, err := runtimedir.Read(dir)

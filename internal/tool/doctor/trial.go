@@ -13,7 +13,7 @@ import (
 
 // Trial is the result of opening and using a runtime.
 type Trial struct {
-	Error           string            `json:"error,omitempty"` // of opening the runtime; the other fields are empty then
+	Error           string            `json:"error,omitempty"` // error of opening the runtime; the other fields are empty then
 	Version         string            `json:"version"`
 	Prelinked       bool              `json:"prelinked"`  // the libraries are prelinked copies
 	Operations      string            `json:"operations"` // path of the library of our own operations

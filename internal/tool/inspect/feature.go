@@ -10,7 +10,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// maxFeatures is how many features a dataset may have, as in a manifest.
+// maxFeatures is the maximum number of features of a dataset, as in a manifest.
 const maxFeatures = 65536
 
 // Feature describes the values that all records hold under one name.
@@ -18,15 +18,15 @@ type Feature struct {
 	Name    string   `json:"name"`
 	List    bool     `json:"list"`             // a feature list of SequenceExamples
 	Kinds   []string `json:"kinds"`            // "int", "float", "bytes"; more than one if records disagree
-	Records int64    `json:"records"`          // how many records have it
-	Steps   *Range   `json:"steps,omitempty"`  // the number of steps of a feature list
+	Records int64    `json:"records"`          // number of records that have it
+	Steps   *Range   `json:"steps,omitempty"`  // range of the number of steps of a feature list
 	Values  Range    `json:"values"`           // the number of values in a record, or in each step of a feature list
 	Ints    *Range   `json:"ints,omitempty"`   // the range of the integers
 	Floats  *Floats  `json:"floats,omitempty"` // the range of the floats
 	Bytes   *Range   `json:"bytes,omitempty"`  // the range of the byte strings' lengths
 	Text    bool     `json:"text,omitempty"`   // every byte string is UTF-8 without control characters
 
-	kinds [4]int64 // by example.Kind
+	kinds [4]int64 // number of records by example.Kind
 	seen  bool     // Values has been set
 }
 
@@ -214,8 +214,8 @@ func join(a, b *Range) *Range {
 	return include(include(a, b.Min), b.Max)
 }
 
-// kindNames are the manifest's words for the lists of an Example. A manifest
-// has no word for bytes, which hold strings or raw tensors.
+// kindNames are the manifest's words for the lists of an Example. A manifest has no
+// word for bytes, which are strings or raw tensors.
 var kindNames = [4]string{example.Int64: "int", example.Float: "float", example.Bytes: "bytes"}
 
 // sorted completes the statistics and returns the features, context features

@@ -53,8 +53,8 @@ func inspectFile(ctx context.Context, path string, o *Options) (*findings, error
 	return f, nil
 }
 
-// compression returns how a file is compressed. It tries to read the first
-// record in each way, then looks at the file's first bytes.
+// compression returns the compression of a file. It tries to read the first record with
+// each one, then checks the file's first bytes.
 func compression(path string, o *tfrecord.ReaderOptions) tfrecord.Compression {
 	if readable(path, o, tfrecord.None) {
 		return tfrecord.None
@@ -93,7 +93,7 @@ func readable(path string, o *tfrecord.ReaderOptions, c tfrecord.Compression) bo
 	return err == nil || err == io.EOF
 }
 
-// canceledEvery is how many records are read between two checks of the context.
+// canceledEvery is the number of records read between two checks of the context.
 const canceledEvery = 256
 
 // read reads all records, or the first sample records.
@@ -147,9 +147,9 @@ func (f *findings) parse(rec tfrecord.Record) error {
 	return f.stats.add(context, lists)
 }
 
-// count counts the records of an uncompressed file that was only read in part. An
-// index that fits the file has the number. Without one, count reads the headers of
-// the records and skips their data, which is fast.
+// count counts the records of an uncompressed file that was only read in part. A
+// matching index file has the number. Without one, count reads the headers of the
+// records and skips their data, which is fast.
 func (f *findings) count(ctx context.Context, path string, o *tfrecord.ReaderOptions) error {
 	scanned, err := index.Scan(ctx, []string{path}, &index.Options{ReaderOptions: *o, CacheDir: index.CacheDir()})
 	if errors.Is(err, millrace.ErrCanceled) {

@@ -9,14 +9,14 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// IndexOptions are the options of Index. Nil and the zero value keep indexes that
-// fit their files.
+// IndexOptions are the options of Index. Nil and the zero value keep indexes that match
+// their files.
 type IndexOptions struct {
-	Rebuild bool        // make every index anew
+	Rebuild bool        // make every index again
 	Warn    func(error) // see [index.Options.Warn]
 }
 
-// IndexReport is what Index did.
+// IndexReport is the result of Index.
 type IndexReport struct {
 	Path     string        `json:"path"`
 	Files    []IndexedFile `json:"files"`
@@ -25,16 +25,16 @@ type IndexReport struct {
 
 // IndexedFile is one data file and its index.
 type IndexedFile struct {
-	Path      string `json:"path"`    // of the data file, relative to the folder
+	Path      string `json:"path"`    // path of the data file, relative to the folder
 	Index     string `json:"index"`   // path of the index file; "": none could be written
-	Current   bool   `json:"current"` // the index was there and fits the file
+	Current   bool   `json:"current"` // the index existed and matches the file
 	Bytes     int64  `json:"bytes"`
 	Records   int64  `json:"records"`
 	DataBytes int64  `json:"data_bytes"` // total size of the records, uncompressed
 }
 
-// Index makes sure that every data file in a folder, at any depth, has an index that
-// fits it. It finds the files and their compression as [Dataset] does.
+// Index makes sure that every data file in a folder, at any depth, has a matching
+// index. It finds the files and their compression as [Dataset] does.
 func Index(ctx context.Context, path string, o *IndexOptions) (*IndexReport, error) {
 	if o == nil {
 		o = &IndexOptions{}
@@ -55,7 +55,7 @@ func Index(ctx context.Context, path string, o *IndexOptions) (*IndexReport, err
 		for i, place := range places {
 			paths[i] = filepath.Join(path, names[place])
 		}
-		found, err := index.Scan(ctx, paths, o.of(c))
+		found, err := index.Scan(ctx, paths, o.scanOptions(c))
 		if found == nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func Index(ctx context.Context, path string, o *IndexOptions) (*IndexReport, err
 	return r, nil
 }
 
-// byCompression groups the places of files in a list by how they are compressed.
+// byCompression groups the positions of files in a list by their compression.
 func byCompression(dir string, names []string) map[tfrecord.Compression][]int {
 	groups := make(map[tfrecord.Compression][]int)
 	for i, name := range names {
@@ -77,15 +77,15 @@ func byCompression(dir string, names []string) map[tfrecord.Compression][]int {
 	return groups
 }
 
-// of returns the options for files with a compression.
-func (o *IndexOptions) of(c tfrecord.Compression) *index.Options {
+// scanOptions returns the options for files with a compression.
+func (o *IndexOptions) scanOptions(c tfrecord.Compression) *index.Options {
 	return &index.Options{
 		ReaderOptions: tfrecord.ReaderOptions{Compression: c}, CacheDir: index.CacheDir(),
 		Write: true, Rebuild: o.Rebuild, AllFaults: true, Warn: o.Warn,
 	}
 }
 
-// fill copies what was found, which is nothing for a damaged file.
+// fill copies the results, which are empty for a damaged file.
 func (f *IndexedFile) fill(found index.File) {
 	if found.Index == nil {
 		return
@@ -94,8 +94,8 @@ func (f *IndexedFile) fill(found index.File) {
 	f.Bytes, f.Records, f.DataBytes = found.Size, found.Records, found.DataBytes
 }
 
-// Total returns the sums over all files, and how many of them have a current index
-// and a new one.
+// Total returns the sums over all files, and the numbers of files with a current and
+// with a new index.
 func (r *IndexReport) Total() (sum IndexedFile, current, made int) {
 	for _, f := range r.Files {
 		sum.Bytes, sum.Records, sum.DataBytes = sum.Bytes+f.Bytes, sum.Records+f.Records, sum.DataBytes+f.DataBytes

@@ -1,7 +1,7 @@
-// Package inspect reads the TFRecord files of a dataset and reports the number
-// of records, the size and the compression of each file. For every feature it
-// reports the kind, how many records have it, how many values it has, and their
-// range. It needs no manifest and can propose one.
+// Package inspect reads the TFRecord files of a dataset and reports the number of
+// records, the size and the compression of each file. For every feature it reports the
+// kind, the number of records that have it, the number of values, and their range. It
+// needs no manifest and can propose one.
 package inspect
 
 import (
@@ -16,7 +16,7 @@ import (
 	"millrace"
 )
 
-// Options limits an inspection. Nil and the zero value inspect everything.
+// Options limit an inspection. Nil and the zero value inspect everything.
 type Options struct {
 	Sample         int64 // the number of records to parse in each file; 0: all
 	MaxRecordBytes int64 // cap on one record; 0: the reader's default

@@ -69,7 +69,7 @@ func dataset(t *testing.T, files map[string][]byte) string {
 	return dir
 }
 
-// text inspects a dataset and returns the text, with its path taken out.
+// text inspects a dataset and returns the text, without its path.
 func text(t *testing.T, dir string, o *Options) (*Report, string) {
 	t.Helper()
 	r, err := Dataset(t.Context(), dir, o)
@@ -169,8 +169,7 @@ func TestSequences(t *testing.T) {
 		{"name": "audio", "dtype": "float32", "shape": [2], "var_len": true, "deserialize_type": "float"}]}`, string(manifest))
 }
 
-// Of Examples a manifest describes all features but those of two kinds, or of
-// none.
+// For Examples a manifest describes all features that have exactly one kind.
 func TestVariableFeatures(t *testing.T) {
 	rec := func(features ...example.Named) []byte { return example.Marshal(features) }
 	dir := dataset(t, map[string][]byte{"u.tfrecords": pack(t, tfrecord.ZLIB,
@@ -223,8 +222,8 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// Data files of other names are found, and the pattern that a loader config needs
-// for them.
+// Data files with other names are found, and so is the pattern for them in a loader
+// config.
 func TestOtherNames(t *testing.T) {
 	one, zip := pack(t, tfrecord.None, digit(1)), pack(t, tfrecord.GZIP, digit(1))
 	tests := []struct {
@@ -263,7 +262,8 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-// TestDamaged reports each damaged file with its place and shows the rest.
+// TestDamaged reports each damaged file with the location of the damage, and shows the
+// rest.
 func TestDamaged(t *testing.T) {
 	good := pack(t, tfrecord.None, digit(1), digit(2), digit(3))
 	flipped := bytes.Clone(good)

@@ -36,10 +36,10 @@ func (f *Feature) label() string {
 	return "feature " + millrace.QuoteData([]byte(f.Name))
 }
 
-// unfit says why a feature cannot be in a manifest. It returns "" if the feature
-// can. In a manifest each feature has one kind. One of an Example may have any
-// number of values, and not be in every record. In SequenceExamples each has one
-// shape and is in every record.
+// unfit returns the reason why a feature cannot be in a manifest, "" if it can. In a
+// manifest each feature has one kind. A feature of an Example may have any number of
+// values, and may be missing in records. In SequenceExamples each feature has one shape
+// and is in every record.
 func (r *Report) unfit(f *Feature) string {
 	switch {
 	case len(f.Kinds) == 0:
@@ -87,11 +87,11 @@ var guesses = map[string]struct {
 	stored spec.Kind
 }{"int": {"int64", spec.Int}, "float": {"float32", spec.Float}, "bytes": {"string", spec.String}}
 
-// Manifest returns a first manifest as JSON. It has the features that have one
-// kind in all records. Their number of values becomes their shape: -1 where it
-// differs. In SequenceExamples only those are described that are in every record
-// with the same number of values. The user adds what the data does not tell: an
-// image of 8 by 8, a raw tensor.
+// Manifest returns a first manifest as JSON. It has the features that have one kind in
+// all records. Their number of values becomes their shape: -1 where it differs. For
+// SequenceExamples it only describes features that are in every record with the same
+// number of values. The user adds what the data does not show: that 64 values are an
+// image of 8 by 8, or bytes a raw tensor.
 func (r *Report) Manifest() ([]byte, error) {
 	c, err := r.compression()
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *Report) Manifest() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// entry returns what a manifest says of a feature that fits.
+// entry returns the manifest's entry for a feature.
 func (r *Report) entry(f *Feature) spec.FeatureConfig {
 	guess := guesses[f.Kinds[0]]
 	entry := spec.FeatureConfig{Name: f.Name, DType: guess.dtype, DeserializeType: guess.stored, Shape: []int64{}, VarLen: r.Sequence && f.List}

@@ -10,19 +10,19 @@ import (
 	"millrace/savedmodel"
 )
 
-// ModelOptions says which part of a SavedModel to inspect. Nil and the zero value
-// mean the defaults of [savedmodel.Options].
+// ModelOptions select the part of a SavedModel to inspect. Nil and the zero value mean
+// the defaults of [savedmodel.Options].
 type ModelOptions struct {
-	Tags []string // of the meta graph
+	Tags []string // tags of the meta graph
 }
 
 // ModelReport describes a SavedModel.
 type ModelReport struct {
 	Path          string           `json:"path"`
 	TensorFlow    string           `json:"tensorflow"` // the version that wrote it
-	Tags          []string         `json:"tags"`       // of the meta graph that the rest is about
-	TagSets       [][]string       `json:"tag_sets"`   // of all meta graphs
-	Bytes         int64            `json:"bytes"`      // of saved_model.pb
+	Tags          []string         `json:"tags"`       // tags of the meta graph that is described
+	TagSets       [][]string       `json:"tag_sets"`   // tags of all meta graphs
+	Bytes         int64            `json:"bytes"`      // size of saved_model.pb
 	SHA256        string           `json:"sha256"`
 	Fingerprinted bool             `json:"fingerprinted"` // the files match fingerprint.pb
 	Signatures    []ModelSignature `json:"signatures"`
@@ -49,10 +49,10 @@ type ModelTensor struct {
 	Name     string  `json:"name"`
 	DType    string  `json:"dtype"`
 	Shape    []int64 `json:"shape"`              // -1: unknown size; null: unknown rank
-	Encoding string  `json:"encoding,omitempty"` // of the input or output: "sparse", "ragged" or "composite"
+	Encoding string  `json:"encoding,omitempty"` // encoding of the input or output: "sparse", "ragged" or "composite"
 	Whole    string  `json:"whole,omitempty"`    // the input or output that this is a component of
 	Part     string  `json:"component,omitempty"`
-	Node     string  `json:"node"`            // in the graph
+	Node     string  `json:"node"`            // name in the graph
 	Error    string  `json:"error,omitempty"` // why it cannot be fetched
 }
 
@@ -70,14 +70,14 @@ type ModelAsset struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// OperationCount says how many nodes run an operation.
+// OperationCount is the number of nodes that run an operation.
 type OperationCount struct {
 	Op    string `json:"op"`
 	Nodes int    `json:"nodes"`
 }
 
-// Model inspects the SavedModel in a folder. A model that the policy refuses has
-// a report that says why. An error means that no report is possible.
+// Model inspects the SavedModel in a folder. The report of a model that the policy
+// refuses has the reasons. An error means that no report is possible.
 func Model(dir string, o *ModelOptions) (*ModelReport, error) {
 	if o == nil {
 		o = &ModelOptions{}
@@ -109,7 +109,7 @@ func Model(dir string, o *ModelOptions) (*ModelReport, error) {
 	return r, nil
 }
 
-// addSignatures adds the signatures by key, those included that cannot be called.
+// addSignatures adds the signatures by key, including those that cannot be called.
 func (r *ModelReport) addSignatures(m *savedmodel.Model) {
 	for key, s := range m.Signatures {
 		r.Signatures = append(r.Signatures, ModelSignature{Key: key, Method: s.Method, Inputs: modelTensors(s.Inputs), Outputs: modelTensors(s.Outputs)})

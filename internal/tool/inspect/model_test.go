@@ -103,7 +103,7 @@ func TestModelText(t *testing.T) {
 	}
 }
 
-// A model that no report is possible of.
+// A model that cannot be described is an error.
 func TestModelError(t *testing.T) {
 	for dir, want := range map[string]string{testModel("recursive"): "calls itself", t.TempDir(): "no saved_model.pb"} {
 		if _, err := Model(dir, nil); !errors.Is(err, millrace.ErrModel) || !strings.Contains(err.Error(), want) {

@@ -11,8 +11,7 @@ import (
 	"millrace/internal/base/terminal"
 )
 
-// maxVariables and maxOperations are how many of these the text lists unless all
-// are asked for.
+// maxVariables and maxOperations limit the lists in the text unless all are requested.
 const (
 	maxVariables  = 20
 	maxOperations = 12
@@ -66,7 +65,7 @@ func (r *ModelReport) summary(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// tagText writes tags as TensorFlow's messages do.
+// tagText formats tags as in TensorFlow's messages.
 func tagText(tags []string) string {
 	var quoted []string
 	for _, tag := range tags {
@@ -96,7 +95,7 @@ func (s *ModelSignature) write(b *strings.Builder) {
 	t.flush()
 }
 
-// spec writes a tensor's type and shape: "float32[?, 3]".
+// spec formats a tensor's type and shape: "float32[?, 3]".
 func (t ModelTensor) spec() string { return specText(t.DType, t.Shape) }
 
 func specText(d string, dims []int64) string {
@@ -107,7 +106,7 @@ func specText(d string, dims []int64) string {
 	return d + shape.String()
 }
 
-// remark says what is special about a tensor.
+// remark describes the peculiarities of a tensor.
 func (t ModelTensor) remark() string {
 	switch {
 	case t.Error != "":
@@ -153,14 +152,14 @@ func (r *ModelReport) operationTable(b *strings.Builder, all bool) {
 	andMore(b, len(r.Operations)-len(operations))
 }
 
-// andMore says how many rows a table leaves out.
+// andMore formats the number of rows that a table omits.
 func andMore(b *strings.Builder, n int) {
 	if n > 0 {
 		fmt.Fprintf(b, "and %s more (--all shows them)\n", figures.Count(int64(n)))
 	}
 }
 
-// policy says whether the model may be loaded.
+// policy describes whether the model may be loaded.
 func (r *ModelReport) policy(b *strings.Builder) {
 	if len(r.Refused) == 0 {
 		b.WriteString("\nthe policy accepts the model\n")

@@ -14,10 +14,10 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// list returns the data files relative to the folder in the order that a
-// loader reads them, or "" for a path that is a file itself. Where no file has
-// the usual extension, they are those whose names look like those of TFRecord
-// files or, if none does, those that begin with a record.
+// list returns the data files relative to the folder in the order that a loader reads
+// them, or "" for a path that is a file itself. If no file has the usual extension, it
+// returns the files whose names look like TFRecord files or, if there are none, the
+// files that begin with a record.
 func (r *Report) list() ([]string, error) {
 	info, err := os.Stat(r.Path)
 	if err != nil {
@@ -55,8 +55,8 @@ func (r *Report) list() ([]string, error) {
 	return names, nil
 }
 
-// walk returns the files with the usual extension, and other visible files but
-// for the manifest and index files.
+// walk returns the files with the usual extension, and other visible files except the
+// manifest and index files.
 func (r *Report) walk() (names, others []string, err error) {
 	err = filepath.WalkDir(r.Path+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -82,7 +82,7 @@ func (r *Report) walk() (names, others []string, err error) {
 	return names, others, err
 }
 
-// ignored notes files beside the data files that look like data files too.
+// ignored adds a note about other files that also look like data files.
 func (r *Report) ignored(names, likely []string) {
 	if len(likely) == 0 {
 		return
@@ -105,12 +105,11 @@ func (r *Report) holdsRecords(name string) bool {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// maxShardPatterns is how many patterns are proposed for names that have nothing
-// usual.
+// maxShardPatterns is the maximum number of proposed patterns for unusual names.
 const maxShardPatterns = 4
 
-// shardPatterns returns patterns of files whose names differ in numbers alone. It
-// returns nil if that takes too many.
+// shardPatterns returns patterns of files whose names differ only in numbers. It
+// returns nil if too many patterns are needed.
 func shardPatterns(names []string) []string {
 	var patterns []string
 	for _, name := range names {

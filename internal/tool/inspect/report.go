@@ -10,11 +10,11 @@ import (
 type Report struct {
 	Path        string     `json:"path"`
 	HasManifest bool       `json:"manifest"`          // the folder has one
-	Pattern     []string   `json:"pattern,omitempty"` // what a loader config needs as "pattern"; nil: nothing, or it is not known
+	Pattern     []string   `json:"pattern,omitempty"` // "pattern" for a loader config; nil: not needed, or unknown
 	Sample      int64      `json:"sample,omitempty"`
 	Files       []*File    `json:"files"`
 	Records     int64      `json:"records"`
-	AtLeast     bool       `json:"at_least,omitempty"` // Records counts only what was read
+	AtLeast     bool       `json:"at_least,omitempty"` // Records only counts the records that were read
 	Bytes       int64      `json:"bytes"`
 	Parsed      int64      `json:"parsed"`   // the number of records that were parsed
 	Sequence    bool       `json:"sequence"` // some record has feature lists: they are SequenceExamples
@@ -30,7 +30,7 @@ type File struct {
 	Bytes       int64                `json:"bytes"`
 	Compression tfrecord.Compression `json:"compression"`
 	Records     int64                `json:"records"`
-	AtLeast     bool                 `json:"at_least,omitempty"` // Records counts only what was read
+	AtLeast     bool                 `json:"at_least,omitempty"` // Records only counts the records that were read
 	DataBytes   int64                `json:"data_bytes"`         // total size of the records, uncompressed
 	MaxRecord   int64                `json:"max_record_bytes"`
 	Damaged     bool                 `json:"damaged,omitempty"`

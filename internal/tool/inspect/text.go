@@ -12,7 +12,7 @@ import (
 	"millrace/internal/base/terminal"
 )
 
-// maxFiles is how many files the text lists unless all are asked for.
+// maxFiles is the number of files that the text lists unless all are requested.
 const maxFiles = 20
 
 // WriteText writes the report as tables. They are at most 80 columns wide

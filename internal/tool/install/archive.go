@@ -13,8 +13,8 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// What archives start with. A plain tar archive has its magic number in the
-// header of the first member.
+// The first bytes of archives. A plain tar archive has its magic number in the header
+// of the first member.
 var (
 	gzipMagic = []byte("\x1f\x8b")
 	zstdMagic = []byte("\x28\xb5\x2f\xfd")
@@ -33,11 +33,11 @@ func isArchive(head []byte) bool {
 		len(head) >= tarMagicEnd && bytes.Equal(head[tarMagicAt:tarMagicEnd], tarMagic)
 }
 
-// maxWindow is how much memory a zstd stream may ask for.
+// maxWindow is the maximum memory that a zstd stream may request.
 const maxWindow = 128 << 20
 
-// unpackArchive unpacks an archive of Export or an official tarball: the first
-// member tells which it is.
+// unpackArchive unpacks an archive of Export or an official tarball: the first member
+// shows which it is.
 func (s *source) unpackArchive(ctx context.Context, t *tree) error {
 	f, _, err := regularfile.OpenFile(s.path)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 
 // compile compiles and links the sources, and returns the path of the library.
 //
-// The compiler runs in the directory of the sources and sees them by their bare
-// names. Otherwise the name of our temporary directory would be in the library,
-// and no two builds would be alike.
+// The compiler runs in the directory of the sources and sees them by their bare names.
+// Otherwise the library would contain the name of our temporary directory, and builds
+// would not be reproducible.
 func (b *opBuilder) compile(ctx context.Context) (string, error) {
 	names, err := b.writeSources()
 	if err != nil {

@@ -91,7 +91,7 @@ func copyDirectory(ctx context.Context, t *tree, files map[string]string, includ
 	return g.Wait()
 }
 
-// copyRuntime copies what Install and BuildOperations made, or Export.
+// copyRuntime copies a runtime made by Install and BuildOperations, or by Export.
 func copyRuntime(ctx context.Context, t *tree, in *runtimedir.Installed) error {
 	names, err := exportNames(in, true)
 	if err != nil {

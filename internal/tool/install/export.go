@@ -23,7 +23,7 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// ExportOptions say what to export.
+// ExportOptions are the options of Export.
 type ExportOptions struct {
 	// Headers adds TensorFlow's headers, which only a C++ compiler needs.
 	Headers bool
@@ -35,7 +35,7 @@ type ExportOptions struct {
 	Progress io.Writer
 }
 
-// archives are the formats of archives, by the ends of their names.
+// archives are the formats of archives, by file extension.
 var archives = map[string]func(w io.Writer) (io.WriteCloser, error){
 	".tar":     func(w io.Writer) (io.WriteCloser, error) { return keepOpen{w}, nil },
 	".tar.gz":  func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
@@ -48,11 +48,11 @@ type keepOpen struct{ io.Writer }
 // Close does nothing.
 func (keepOpen) Close() error { return nil }
 
-// Export copies the runtime in a directory, which Install made, to an archive
-// (.tar, .tar.gz or .tar.zst) or a new directory, by the end of to. The copy
-// holds the libraries, the licences and the library of dataset operations of
-// this program, if the runtime has one. A directory is fit to become part of an
-// image: its runtime.json holds no time stamps.
+// Export copies the runtime in a directory, which Install made, to an archive (.tar,
+// .tar.gz or .tar.zst) or a new directory, depending on the extension of to. The copy
+// has the libraries, the licences and this program's library of dataset operations, if
+// the runtime has one. A directory can become part of an image: its runtime.json has no
+// time stamps.
 //
 // Export hashes the libraries first and refuses a runtime that has changed. The
 // same runtime gives the same bytes. The copy appears complete or not at all.
@@ -89,8 +89,8 @@ type exporter struct {
 	to   string
 }
 
-// exportNames returns the names of the files to export: the libraries first, the
-// rest in order. Libraries of operations for other versions stay behind.
+// exportNames returns the names of the files to export: the libraries first, the rest
+// in order. Libraries of operations for other versions are not exported.
 func exportNames(in *runtimedir.Installed, headers bool) ([]string, error) {
 	names := slices.Clone(runtimedir.Libraries[:])
 	ours := oplibrary.Folder + "/" + oplibrary.Name(in.Version)
@@ -132,7 +132,7 @@ func (x *exporter) export(ctx context.Context) error {
 	return x.directory(ctx)
 }
 
-// archive writes a temporary file beside the archive, and renames it.
+// archive writes a temporary file next to the archive, and renames it.
 func (x *exporter) archive(ctx context.Context, compress func(io.Writer) (io.WriteCloser, error)) (err error) {
 	if _, err := os.Lstat(x.to); err == nil && !x.Overwrite {
 		return problem(millrace.ErrConfig, x.to, "exists already; name another file, or allow overwriting (--overwrite)")
@@ -197,12 +197,12 @@ func (x *exporter) packFile(ctx context.Context, t *tar.Writer, file exportedFil
 	return ioError(err)
 }
 
-// member returns the header of a member, the same whoever writes it.
+// member returns the header of a member, independent of the user who writes it.
 func member(name string, size int64) *tar.Header {
 	return &tar.Header{Name: name, Size: size, Mode: 0o644, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
 }
 
-// directory fills a temporary directory beside the new one, and renames it.
+// directory fills a temporary directory next to the new one, and renames it.
 func (x *exporter) directory(ctx context.Context) error {
 	parent := filepath.Dir(filepath.Clean(x.to))
 	work, err := os.MkdirTemp(parent, workPrefix)

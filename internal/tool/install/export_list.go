@@ -22,10 +22,10 @@ import (
 //	ops/libmillrace_datasets-2.21.0-....so
 //	ops/libmillrace_datasets-2.21.0-....so.sha256
 //
-// The list comes first so that the reader knows, before it writes a byte,
-// whether it wants the runtime, whether there is room for it, and how long each
-// file may become. It admits the listed regular files, in any order, and nothing
-// else: no links, no devices, no directories, no second file of a name.
+// The list comes first so that the reader knows, before it writes a byte, whether it
+// needs the runtime, whether there is enough space, and the maximum length of each
+// file. It only accepts the listed regular files, in any order: no links, devices,
+// directories or duplicate names.
 const (
 	exportList   = "export.json"
 	exportFormat = 1
@@ -40,7 +40,7 @@ const (
 // exported is the contents of export.json.
 type exported struct {
 	Format  int            `json:"format"`
-	Version string         `json:"version"` // of TensorFlow
+	Version string         `json:"version"` // version of TensorFlow
 	Variant string         `json:"variant"`
 	Arch    string         `json:"arch"`
 	Files   []exportedFile `json:"files"`
@@ -57,8 +57,8 @@ type exportedFile struct {
 // and of their checksums.
 var operationsName = regexp.MustCompile(`^` + oplibrary.Folder + `/libmillrace_datasets-[0-9A-Za-z.]+-[0-9a-f]+\.so(` + regexp.QuoteMeta(oplibrary.StampSuffix) + `)?$`)
 
-// exportable reports whether a file of a runtime directory belongs into an
-// archive. Headers do if the caller wants them.
+// exportable reports whether a file of a runtime directory belongs in an archive.
+// Headers do if they are requested.
 func exportable(name string, headers bool) bool {
 	switch {
 	case isLibrary(name), name == license, operationsName.MatchString(name):
@@ -114,7 +114,7 @@ func (s *source) checkExportList(list *exported) error {
 	return nil
 }
 
-// list hashes the files of dir that belong into an archive.
+// list hashes the files of dir that belong in an archive.
 func list(in *runtimedir.Installed, headers bool) (*exported, error) {
 	e := &exported{Format: exportFormat, Version: in.Version, Variant: in.Variant, Arch: in.Arch}
 	names, err := exportNames(in, headers)

@@ -19,8 +19,8 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// complete returns a runtime of a fake wheel with a library of operations, and
-// the pins that its libraries fit.
+// complete returns a runtime of a fake wheel with a library of operations, and the pins
+// of its libraries.
 func complete(t *testing.T) (dir string, pins *runtimedir.Pins) {
 	t.Helper()
 	o := wheelOptions(t)
@@ -38,13 +38,13 @@ func complete(t *testing.T) (dir string, pins *runtimedir.Pins) {
 	return got.Dir, o.pins
 }
 
-// moved are the files of a complete runtime that another machine gets.
+// moved are the files of a complete runtime that are exported.
 func moved() []string {
 	ours := oplibrary.Folder + "/" + oplibrary.Name("2.21.0")
 	return []string{"LICENSE", "THIRD_PARTY_NOTICES.txt", "libtensorflow_cc.so.2", "libtensorflow_framework.so.2", ours, ours + oplibrary.StampSuffix, "runtime.json"}
 }
 
-// What is exported can be imported, in every format, and works there.
+// An exported runtime can be imported, in every format, and works.
 func TestExportRoundTrip(t *testing.T) {
 	dir, pins := complete(t)
 	for _, end := range []string{".tar", ".tar.gz", ".tar.zst", ""} {
@@ -81,7 +81,7 @@ func TestExportRoundTrip(t *testing.T) {
 	}
 }
 
-// A folder for an image is a runtime as it stands, without stamps.
+// A folder for an image is a complete runtime without stamps.
 func TestExportDirectory(t *testing.T) {
 	dir, _ := complete(t)
 	to := filepath.Join(t.TempDir(), "image")
@@ -211,8 +211,8 @@ func forge() *forged {
 	return f
 }
 
-// An archive from anyone is refused before it writes outside of its directory,
-// or anything that its list does not announce.
+// A hostile archive is refused before it writes outside of its directory, or a file
+// that is not in its list.
 func TestImportRefuses(t *testing.T) {
 	link := func(kind byte) func(f *forged) {
 		return func(f *forged) {
@@ -274,7 +274,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// An archive whose libraries are not TensorFlow's needs the user's word.
+// An archive whose libraries are not TensorFlow's needs the user's consent.
 func TestImportUnpinned(t *testing.T) {
 	o := &Options{From: save(t, "runtime.tar", forge().bytes(t)), Dir: t.TempDir()}
 	_, err := Install(t.Context(), o)
@@ -286,7 +286,7 @@ func TestImportUnpinned(t *testing.T) {
 	}
 }
 
-// An archive that ends early is an error wherever it ends, and leaves nothing.
+// A truncated archive is an error wherever it ends, and leaves no files.
 func TestImportCut(t *testing.T) {
 	good := forge().bytes(t)
 	const end = 512 + 1024 // the last member's body, and the end of an archive

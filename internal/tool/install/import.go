@@ -9,9 +9,9 @@ import (
 	"millrace/internal/base/oplibrary"
 )
 
-// unpackExport writes the members of an archive that Export wrote to t. The
-// first member, the list, is the current one. Every listed file must be there
-// once, as a regular file of the listed size and hash, and nothing else.
+// unpackExport writes the members of an archive that Export wrote to t. The first
+// member, the list, is the current one. It must contain exactly the listed files, each
+// once, as a regular file of the listed size and hash.
 func (s *source) unpackExport(t *tree, members *tar.Reader) error {
 	list, err := s.readExportList(members)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *source) unpackExport(t *tree, members *tar.Reader) error {
 	return s.checkOperations(t, list)
 }
 
-// exportMember writes one member if it is a file that is still wanted.
+// exportMember writes one member if it is a listed file that is still missing.
 func (s *source) exportMember(t *tree, h *tar.Header, r io.Reader, wanted map[string]exportedFile) error {
 	name := millrace.QuoteData([]byte(h.Name))
 	want, ok := wanted[h.Name]
@@ -70,7 +70,7 @@ func (s *source) exportMember(t *tree, h *tar.Header, r io.Reader, wanted map[st
 	return nil
 }
 
-// checkOperations checks that each library of operations fits its checksum.
+// checkOperations checks that each library of operations matches its checksum.
 func (s *source) checkOperations(t *tree, list *exported) error {
 	for _, f := range list.Files {
 		if !operationsName.MatchString(f.Name) || strings.HasSuffix(f.Name, oplibrary.StampSuffix) {

@@ -26,11 +26,10 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// Options say what to install and where. The zero value downloads the CPU
-// wheel into the user's cache directory.
+// Options are the options of Install. The zero value downloads the CPU wheel into the
+// user's cache directory.
 type Options struct {
-	// Variant is runtimedir.CPU or runtimedir.CUDA. "": CPU, or the variant
-	// that From holds.
+	// Variant is runtimedir.CPU or runtimedir.CUDA. "": CPU, or the variant of From.
 	Variant string
 
 	// From is a local wheel, an official libtensorflow tarball, an archive that
@@ -64,9 +63,9 @@ type Result struct {
 	Already bool // it was installed before
 }
 
-// Install makes sure that a runtime is installed. Concurrent installs into the
-// same directory, also by other processes, wait for each other. Install removes
-// what a killed install left behind.
+// Install makes sure that a runtime is installed. Concurrent installs into the same
+// directory, also by other processes, wait for each other. Install removes the
+// leftovers of a killed install.
 func Install(ctx context.Context, o *Options) (*Result, error) {
 	in, err := newInstaller(o)
 	if err != nil {
@@ -99,7 +98,7 @@ func Install(ctx context.Context, o *Options) (*Result, error) {
 type installer struct {
 	Options
 	root string            // Dir, made absolute
-	pin  *runtimedir.Wheel // to download; nil with From
+	pin  *runtimedir.Wheel // wheel to download; nil with From
 	work string            // temporary directory below root
 }
 

@@ -23,7 +23,7 @@ func wheelOptions(t testing.TB) *Options {
 	return &Options{From: save(t, fakeName, b), Dir: t.TempDir(), pins: pinsFor(b)}
 }
 
-// check fails unless err is of a class and says all of want.
+// check fails unless err has a class and contains all texts of want.
 func check(t *testing.T, err error, class millrace.Class, want ...string) {
 	t.Helper()
 	if !errors.Is(err, class) {
@@ -36,7 +36,7 @@ func check(t *testing.T, err error, class millrace.Class, want ...string) {
 	}
 }
 
-// clean fails if anything but the lock is in an install directory.
+// clean fails if an install directory contains anything except the lock.
 func clean(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -96,7 +96,8 @@ func TestInstallAlready(t *testing.T) {
 	}
 }
 
-// What is there but is not sound, or not ours, is replaced as a whole.
+// An existing directory that is damaged, or was not installed by us, is replaced as a
+// whole.
 func TestInstallReplaces(t *testing.T) {
 	tests := map[string]func(t *testing.T, o *Options, target string){
 		"a directory of unknown origin": func(t *testing.T, o *Options, target string) {

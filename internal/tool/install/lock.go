@@ -18,8 +18,8 @@ import (
 // removed: otherwise two processes could lock two different files of that name.
 const lockFile = ".lock"
 
-// workPrefix starts the names of temporary directories. While we hold the lock,
-// every other such directory is left over from a killed install.
+// workPrefix is the prefix of the names of temporary directories. While we hold the
+// lock, every other such directory is a leftover of a killed install.
 const workPrefix = ".install-"
 
 // poll is the time between two attempts to take a lock. We do not use a
@@ -55,7 +55,7 @@ func lock(ctx context.Context, dir string, say func(string, ...any)) (unlock fun
 	}
 }
 
-// sweep removes what killed installs left in dir. The caller holds the lock.
+// sweep removes the leftovers of killed installs in dir. The caller holds the lock.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

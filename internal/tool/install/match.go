@@ -7,7 +7,7 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// describe checks what was unpacked against the pins.
+// describe checks the unpacked files against the pins.
 func (in *installer) describe(dir string, src *source, t *tree) (*runtimedir.Installed, error) {
 	made := &runtimedir.Installed{
 		Dir: dir, Version: in.pins.Version, Variant: in.Variant, Arch: in.machine,
@@ -28,7 +28,7 @@ func (in *installer) describe(dir string, src *source, t *tree) (*runtimedir.Ins
 	return made, in.match(made, src)
 }
 
-// match finds the pin that the libraries satisfy.
+// match finds the pin of the libraries.
 func (in *installer) match(made *runtimedir.Installed, src *source) error {
 	sums := map[string]string{}
 	for _, l := range made.Libraries {

@@ -18,7 +18,7 @@ import (
 	"millrace/internal/tool/cxx"
 )
 
-// OperationsOptions say how to compile the library of our own dataset
+// OperationsOptions are the options for compiling the library of our own dataset
 // operations. The zero value suits most callers.
 type OperationsOptions struct {
 	// Compiler is the C++ compiler, with arguments that always come first. Nil:
@@ -34,11 +34,10 @@ type OperationsOptions struct {
 	sources fs.FS // for tests; nil: the embedded ones
 }
 
-// BuildOperations makes sure that the runtime in a directory has the library of
-// our own dataset operations, and returns the library's path. It compiles the
-// embedded sources unless an intact library of these sources is there. The
-// library appears complete or not at all, and concurrent calls wait for each
-// other, also in other processes.
+// BuildOperations makes sure that the runtime in a directory has the library of our own
+// dataset operations, and returns the library's path. It compiles the embedded sources
+// unless there is an intact library of these sources. The library appears complete or
+// not at all, and concurrent calls wait for each other, also in other processes.
 //
 // Compiling takes a compiler, the runtime's headers, and about a gigabyte of
 // memory for each of up to as many processes as there are processors.
@@ -69,8 +68,8 @@ func BuildOperations(ctx context.Context, dir string, o *OperationsOptions) (pat
 	return path, canceled(ctx, b.build(ctx, path))
 }
 
-// CanBuildOperations returns why BuildOperations cannot build the library for
-// the runtime in a directory: there is no compiler, there are no headers, or the
+// CanBuildOperations returns an error if BuildOperations cannot build the library for
+// the runtime in a directory: because the compiler or the headers are missing, or the
 // directory cannot be written.
 func CanBuildOperations(dir string, o *OperationsOptions) error {
 	b := &opBuilder{dir: dir}
@@ -87,12 +86,12 @@ func CanBuildOperations(dir string, o *OperationsOptions) error {
 // opBuilder is one call of BuildOperations.
 type opBuilder struct {
 	OperationsOptions
-	dir      string   // the runtime's
+	dir      string   // directory of the runtime
 	compiler []string // the one found
 	work     string   // temporary directory in the library's folder
 }
 
-// ready returns why this directory cannot get a library, whatever the compiler.
+// ready returns an error if this directory cannot get a library, whatever the compiler.
 func (b *opBuilder) ready() error {
 	if err := cxx.CheckHeaders(b.dir); err != nil {
 		return err

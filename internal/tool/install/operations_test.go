@@ -15,8 +15,8 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// compiler returns a command that takes the place of a C++ compiler: a shell
-// script that writes its last arguments to the file after -o.
+// compiler returns a command that replaces the C++ compiler: a shell script that writes
+// its last arguments to the file after -o.
 func compiler(t *testing.T, body string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cxx")
@@ -27,7 +27,7 @@ func compiler(t *testing.T, body string) []string {
 	return []string{path, "-first"}
 }
 
-// compiles is what a compiler does that works.
+// compiles is the script of a working compiler.
 const compiles = `echo "$@" >> "$out"`
 
 // withHeaders returns a runtime directory to compile for.
@@ -58,7 +58,7 @@ func TestBuildOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The names of no directories: two builds must give the same bytes.
+	// The arguments contain no directory names: two builds must give the same bytes.
 	objects, linked := strings.CutPrefix(string(text), "-first -shared -o operations.so ")
 	if first, _, _ := strings.Cut(objects, " "); !linked || !strings.HasSuffix(first, ".cc.o") || strings.Contains(first, "/") {
 		t.Errorf("linked with\n%s", text)
@@ -74,7 +74,7 @@ func TestBuildOperations(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 
-	o.Compiler = compiler(t, "exit 1") // is not asked again
+	o.Compiler = compiler(t, "exit 1") // is not called again
 	if again, err := BuildOperations(t.Context(), dir, o); err != nil || again != path {
 		t.Errorf("second time: %s, %v", again, err)
 	}

@@ -19,7 +19,7 @@ import (
 // pips are the commands under which pip may be installed.
 var pips = [][]string{{"python3", "-m", "pip"}, {"pip3"}, {"pip"}, {"python", "-m", "pip"}}
 
-// findPip returns the first command of pips that works here.
+// findPip returns the first command of pips that works.
 func findPip(ctx context.Context) ([]string, error) {
 	for _, pip := range pips {
 		if _, err := exec.LookPath(pip[0]); err != nil {
@@ -32,9 +32,8 @@ func findPip(ctx context.Context) ([]string, error) {
 	return nil, millrace.Errorf(millrace.ErrRuntime, "pip is missing, which downloads TensorFlow: install Python 3 with pip (Debian: apt install python3-pip), or pass a local wheel with --from")
 }
 
-// download lets pip download the pinned wheel and returns the wheel's path. pip
-// handles mirrors, proxies and certificates; the hash says which file to
-// accept.
+// download downloads the pinned wheel with pip and returns the wheel's path. pip
+// handles mirrors, proxies and certificates; the hash determines which file to accept.
 func (in *installer) download(ctx context.Context) (string, error) {
 	pip, err := in.Pip, error(nil)
 	if pip == nil {
@@ -96,8 +95,7 @@ func platform(file string) string {
 	return tag[strings.LastIndexByte(tag, '-')+1:]
 }
 
-// maxTail is how much of the output of pip or a compiler an error repeats, in
-// bytes.
+// maxTail is the number of bytes of pip's or a compiler's output that an error repeats.
 const maxTail = 1000
 
 // tail returns the end of a command's output, indented and without control codes.

@@ -66,7 +66,7 @@ func TestDownload(t *testing.T) {
 		"-m pip download --no-deps --only-binary=:all: --implementation=cp --python-version=311 --abi=cp311 --platform=manylinux_2_27_x86_64",
 		"--require-hashes",
 		"\ntensorflow-cpu==2.21.0 --hash=sha256:" + o.pins.Wheels[0].SHA256 + "\n",
-		"\n" + o.Dir, // pip's own temporary files are ours to sweep
+		"\n" + o.Dir, // pip's own temporary files are swept too
 	} {
 		if !strings.Contains(string(args), want) {
 			t.Errorf("pip's arguments\n got %s\nwant %s", args, want)
@@ -93,7 +93,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Whatever pip delivers is hashed again before it is opened.
+// The file from pip is hashed again before it is opened.
 func TestDownloadRefused(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"cut", `head -c 1000 %s > $dest/` + fakeName, "the file is damaged, or is not the wheel that its name says"},
@@ -130,7 +130,7 @@ func TestDownloadNoPip(t *testing.T) {
 	check(t, err, millrace.ErrRuntime, "pip is missing", "install Python 3 with pip", "--from")
 	clean(t, o.Dir)
 
-	// A python3 without the module pip does not count, a pip3 beside it does.
+	// A python3 without the module pip is skipped, and a pip3 next to it is used.
 	os.WriteFile(filepath.Join(dir, "python3"), []byte("#!/bin/sh\nexit 1\n"), 0o755)
 	os.WriteFile(filepath.Join(dir, "pip3"), []byte("#!/bin/sh\nexit 0\n"), 0o755)
 	if pip, err := findPip(t.Context()); err != nil || pip[0] != "pip3" {
@@ -138,7 +138,7 @@ func TestDownloadNoPip(t *testing.T) {
 	}
 }
 
-// Cancelling ends pip and whatever it started.
+// Cancelling ends pip and its children.
 func TestDownloadCanceled(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -173,7 +173,8 @@ func TestKillChild(t *testing.T) {
 	}})
 }
 
-// A killed install leaves no runtime or a whole one, and the next one tidies.
+// A killed install leaves either no runtime or a complete one, and the next install
+// cleans up.
 func TestInstallKilled(t *testing.T) {
 	for _, stage := range []string{"have source", "unpacked", "published"} {
 		t.Run(stage, func(t *testing.T) {

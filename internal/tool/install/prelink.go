@@ -24,9 +24,9 @@ type PrelinkOptions struct {
 // prelinked libraries: copies that open faster. The result is nil if their
 // hashes are not pinned, as for libraries of unknown origin.
 //
-// The copies appear complete or not at all, and concurrent calls wait for each
-// other, also in other processes. They need as much room as the libraries, unless
-// the file system can share blocks between files.
+// The copies appear complete or not at all, and concurrent calls wait for each other,
+// also in other processes. They need as much disk space as the libraries, unless the
+// file system can share blocks between files.
 func Prelink(ctx context.Context, dir string, o *PrelinkOptions) (*runtimedir.Installed, error) {
 	p := &prelinker{}
 	if o != nil {
@@ -117,8 +117,8 @@ func (p *prelinker) fill(ctx context.Context, made *runtimedir.Installed) error 
 	return made.Write()
 }
 
-// describe describes a copy. It returns an error for one that is not pinned: the
-// original has changed since it was installed.
+// describe describes a copy. It returns an error for a copy that is not pinned, because
+// the original has changed since it was installed.
 func (p *prelinker) describe(path string, want runtimedir.Pin) (l runtimedir.Library, err error) {
 	if l, err = runtimedir.Stamp(path); err != nil {
 		return l, err

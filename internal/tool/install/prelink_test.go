@@ -17,8 +17,8 @@ import (
 	"millrace/internal/tool/prelink"
 )
 
-// prelinkable installs two small libraries, and returns their directory and
-// options whose pins have them prelinked.
+// prelinkable installs two small libraries. It returns their directory, and options
+// whose pins include the prelinked copies.
 func prelinkable(t *testing.T) (dir string, o *PrelinkOptions) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
@@ -108,8 +108,8 @@ func noWork(t *testing.T, dir string) {
 	}
 }
 
-// Copies that have changed, are incomplete or of another version are not used,
-// and are made again.
+// Copies that are changed, incomplete or of another version are not used but made
+// again.
 func TestPrelinkReplaces(t *testing.T) {
 	dir, o := prelinkable(t)
 	in, err := runtimedir.Read(dir)
@@ -160,7 +160,7 @@ func TestPrelinkReplaces(t *testing.T) {
 	noWork(t, dir)
 }
 
-// Nothing is left of copies that cannot be made.
+// Copies that cannot be completed leave no files.
 func TestPrelinkFails(t *testing.T) {
 	dir, o := prelinkable(t)
 	canceled, cancel := context.WithCancel(t.Context())

@@ -9,8 +9,8 @@ import (
 	"millrace"
 )
 
-// canceled returns the cause of a canceled context in place of the error that
-// the cancellation led to.
+// canceled returns the cause of a canceled context instead of the error that the
+// cancellation caused.
 func canceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return millrace.Canceled(ctx, "installation of the runtime")
@@ -25,7 +25,7 @@ func problem(class millrace.Class, file, format string, args ...any) error {
 	return e
 }
 
-// ioError turns an error of package os into one with a class and a place.
+// ioError converts an error of package os to one with a class and a path.
 func ioError(err error) error {
 	var known *millrace.Error
 	var p *fs.PathError

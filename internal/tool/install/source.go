@@ -12,14 +12,14 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// source is a wheel, a tarball or a directory that holds a runtime.
+// source is a wheel, a tarball or a directory with a runtime.
 type source struct {
 	path   string
 	name   string            // base name of path
-	sha256 string            // of the file; "" of a directory
+	sha256 string            // hash of the file; "" for a directory
 	libs   map[string]string // SHA-256 of a directory's libraries, by name
 	unpack func(ctx context.Context, t *tree) error
-	room   func(bytes int64) error // says whether the disk has space
+	room   func(bytes int64) error // returns an error if the disk lacks space
 }
 
 // source downloads the wheel, or examines From.
@@ -83,8 +83,8 @@ func (in *installer) file(path string) (*source, error) {
 	return s, err
 }
 
-// tampered returns the error for a file that has the name of a pinned wheel but
-// other contents.
+// tampered returns the error about a file with the name of a pinned wheel but other
+// contents.
 func (in *installer) tampered(s *source, want *runtimedir.Wheel) error {
 	size := int64(0)
 	if info, err := os.Stat(s.path); err == nil {
@@ -93,7 +93,7 @@ func (in *installer) tampered(s *source, want *runtimedir.Wheel) error {
 	return problem(millrace.ErrCorrupt, s.path, "has %d bytes and SHA-256 %s, want %d and %s: the file is damaged, or is not the wheel that its name says", size, s.sha256, want.Size, want.SHA256)
 }
 
-// start returns the first bytes of a file, which tell its format.
+// start returns the first bytes of a file, which identify its format.
 func start(path string) ([]byte, error) {
 	f, _, err := regularfile.OpenFile(path)
 	if err != nil {

@@ -20,7 +20,7 @@ func flush(dir string) error {
 	return nil
 }
 
-// free returns how many bytes the file system that holds dir has left.
+// free returns the free bytes of the file system that contains dir.
 func free(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {

@@ -28,9 +28,9 @@ func libraryOf(base string) string {
 	return runtimedir.LibraryCC
 }
 
-// unpackTarball writes the wanted members of an official libtensorflow tarball
-// to t: lib/libtensorflow*.so*, include/ and the licences. The first member, h,
-// is read already.
+// unpackTarball writes the wanted members of an official libtensorflow tarball to t:
+// lib/libtensorflow*.so*, include/ and the licences. The first member, h, has already
+// been read.
 func (s *source) unpackTarball(t *tree, h *tar.Header, members *tar.Reader) error {
 	for err := error(nil); err != io.EOF; h, err = members.Next() {
 		if err != nil {
@@ -43,8 +43,8 @@ func (s *source) unpackTarball(t *tree, h *tar.Header, members *tar.Reader) erro
 	return nil
 }
 
-// tarMember writes one member. It skips links: each library is one file, and
-// the links lead to it.
+// tarMember writes one member. It skips links: each library is one file, and the links
+// refer to it.
 func (s *source) tarMember(t *tree, h *tar.Header, r io.Reader) error {
 	if h.Typeflag != tar.TypeReg {
 		return nil

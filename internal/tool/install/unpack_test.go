@@ -16,8 +16,7 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// Members that lie about themselves are refused even in a wheel that the
-// user trusts.
+// Members with wrong headers are refused even in a wheel that the user trusts.
 func TestWheelMembers(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -92,7 +91,7 @@ func FuzzWheel(f *testing.F) {
 	})
 }
 
-// tarball returns an official tarball in small.
+// tarball returns a small version of an official tarball.
 func tarball(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer

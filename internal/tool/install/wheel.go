@@ -19,8 +19,8 @@ import (
 	"millrace/internal/base/runtimedir"
 )
 
-// workers is how many goroutines unpack headers. Unpacking the largest library
-// takes another goroutine about as long as all headers together take.
+// workers is the number of goroutines that unpack headers. Unpacking the largest
+// library takes another goroutine about as long as all headers together take.
 const workers = 4
 
 // maxRecord limits the size of the wheel's list of its files. In the pinned
@@ -151,7 +151,7 @@ func (w *wheel) bad(f *zip.File, format string, args ...any) error {
 	return problem(millrace.ErrCorrupt, w.src.path, "%s "+format, append([]any{millrace.QuoteData([]byte(f.Name))}, args...)...)
 }
 
-// unpacking gives an error of unpacking its class and place.
+// unpacking adds the class and the path to an error of unpacking.
 func (s *source) unpacking(err error) error {
 	if e, ok := err.(*millrace.Error); ok {
 		if e.File == "" {

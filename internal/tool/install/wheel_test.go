@@ -28,8 +28,8 @@ type entry struct {
 	record     string      // its line in RECORD; "": the right one, "-": none
 }
 
-// library returns something that debug/elf takes for a shared object of this
-// machine, with a tail that tells two apart.
+// library returns bytes that debug/elf accepts as a shared object for this machine,
+// with a tail that distinguishes two libraries.
 func library(tail string) string {
 	machine := map[string]uint16{"amd64": 62, "arm64": 183}[runtime.GOARCH]
 	h := make([]byte, 64)
@@ -41,7 +41,7 @@ func library(tail string) string {
 	return string(h) + tail
 }
 
-// entries returns what a small but complete wheel holds.
+// entries returns the members of a small but complete wheel.
 func entries() []entry {
 	return []entry{
 		{name: "tensorflow/__init__.py", body: "not wanted"},
@@ -56,7 +56,7 @@ func entries() []entry {
 	}
 }
 
-// unpacked is what entries leave in a runtime directory.
+// unpacked are the files of entries in a runtime directory.
 var unpacked = []string{
 	"LICENSE",
 	"THIRD_PARTY_NOTICES.txt",
@@ -103,7 +103,7 @@ func build(t testing.TB, members []entry) []byte {
 	return b.Bytes()
 }
 
-// pinsFor returns pins for a wheel that is made of entries.
+// pinsFor returns pins for a wheel made of entries.
 func pinsFor(wheel []byte) *runtimedir.Pins {
 	w := runtimedir.Wheel{
 		Variant: runtimedir.CPU, GOARCH: runtime.GOARCH, Package: "tensorflow-cpu", File: fakeName,
@@ -132,7 +132,7 @@ func save(t testing.TB, name string, b []byte) string {
 	return path
 }
 
-// files returns the regular files below dir, sorted, the lock left out.
+// files returns the regular files below dir, sorted, without the lock.
 func files(t testing.TB, dir string) []string {
 	t.Helper()
 	var names []string

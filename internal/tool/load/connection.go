@@ -15,14 +15,14 @@ import (
 type connection struct {
 	fd      int
 	index   int32 // in the loop's connections
-	busy    bool  // an answer is to come
+	busy    bool  // waiting for an answer
 	gone    bool  // the server closed the connection between requests
 	arrival arrival
-	unsent  []byte // of the request
-	text    []byte // of the answer, as far as it has come
+	unsent  []byte // unsent part of the request
+	text    []byte // received part of the answer
 }
 
-// connect connects c to the server, and has epoll tell of it.
+// connect connects c to the server, and registers it with epoll.
 func (c *connection) connect(epoll int, address unix.Sockaddr) error {
 	family := unix.AF_INET
 	if _, ok := address.(*unix.SockaddrInet6); ok {
@@ -47,13 +47,13 @@ func (c *connection) connect(epoll int, address unix.Sockaddr) error {
 	return nil
 }
 
-// arrival is a request that is to be sent.
+// arrival is a request to send.
 type arrival struct {
 	request int
 	at      time.Duration
 }
 
-// flush sends as much of the request as the kernel takes.
+// flush sends as much of the request as the kernel accepts.
 func (c *connection) flush() error {
 	for len(c.unsent) > 0 {
 		n, err := unix.Write(c.fd, c.unsent)
@@ -68,7 +68,7 @@ func (c *connection) flush() error {
 	return nil
 }
 
-// read reads what has come, and reports whether the answer is complete.
+// read reads the available bytes, and reports whether the answer is complete.
 func (c *connection) read() (answer, bool, error) {
 	for {
 		c.text = slices.Grow(c.text, 4096)

@@ -1,5 +1,5 @@
-// Package load measures a server: it sends requests over many connections and
-// notes how long each answer takes.
+// Package load measures a server: it sends requests over many connections and records
+// the latency of each answer.
 //
 //	result, err := load.Run(ctx, load.Options{
 //		Address: "localhost:8501", Connections: 256, Duration: 5 * time.Second,

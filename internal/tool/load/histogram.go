@@ -13,8 +13,7 @@ type Histogram struct {
 	counts [64 * perOctave]int64
 }
 
-// perOctave is how many buckets a power of two has, as a number of bits and as a
-// number.
+// perOctave is the number of buckets per power of two, and octaveBits its logarithm.
 const octaveBits, perOctave = 6, 1 << octaveBits
 
 // bucket returns the bucket of a number of nanoseconds.
@@ -42,8 +41,8 @@ func (h *Histogram) Add(d time.Duration) {
 	h.counts[bucket(uint64(max(d, 0)))]++
 }
 
-// Percentile returns a duration that so many percent of the durations do not
-// exceed, 0 of an empty histogram.
+// Percentile returns a duration that the given percentage of the durations do not
+// exceed, 0 for an empty histogram.
 func (h *Histogram) Percentile(percent float64) time.Duration {
 	left := int64(percent / 100 * float64(h.N))
 	for i, n := range h.counts {

@@ -8,7 +8,7 @@ import (
 	"millrace"
 )
 
-// Post returns a HTTP request that posts JSON and keeps the connection.
+// Post returns an HTTP request that posts JSON and keeps the connection.
 func Post(host, path string, body []byte) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, host, len(body), body)
 }
@@ -20,11 +20,11 @@ type answer struct {
 	closes bool // the server closes the connection
 }
 
-// headerEnd stands between headers and body.
+// headerEnd separates headers and body.
 var headerEnd = []byte("\r\n\r\n")
 
-// parseAnswer returns the answer at the start of text. It reports false if there is
-// more to come. Answers have a Content-Length; chunks are an error.
+// parseAnswer returns the answer at the start of text. It reports false if the answer
+// is incomplete. Answers have a Content-Length; chunks are an error.
 func parseAnswer(text []byte) (a answer, complete bool, err error) {
 	head, rest, found := bytes.Cut(text, headerEnd)
 	if !found {

@@ -25,7 +25,7 @@ func serve(t *testing.T, handle http.HandlerFunc, bodies ...string) load.Options
 	return o
 }
 
-// run makes a load.
+// run runs a load.
 func run(t *testing.T, o load.Options) *load.Result {
 	t.Helper()
 	r, err := load.Run(t.Context(), o)
@@ -45,8 +45,8 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// A load counts answers by status and hands over their bodies, whether it is closed
-// or open, and for answers longer than one read.
+// A load, closed or open, counts answers by status and passes their bodies on, even if
+// they are longer than one read.
 func TestRun(t *testing.T) {
 	bodies := []string{"short", strings.Repeat("long", 5000), "no"}
 	for _, rate := range []float64{0, 2000} {
@@ -96,8 +96,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// While the server stalls, requests of an open load go on arriving. Those that find
-// no connection wait, and their wait counts.
+// While the server stalls, requests of an open load continue to arrive. Requests
+// without a free connection wait, and their wait counts.
 func TestStall(t *testing.T) {
 	stalled := make(chan struct{})
 	o := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,7 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// Where nobody listens, and without requests, there is an error.
+// A port without a listener is an error, and so is a load without requests.
 func TestErrors(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(echo))
 	s.Close()

@@ -21,18 +21,18 @@ type loop struct {
 
 	epoll       int
 	connections []*connection
-	free        []*connection // that wait for a request, in an open load
+	free        []*connection // idle connections, in an open load
 	waiting     []arrival     // requests that wait for a connection
-	busy        int           // connections whose answer has not come
+	busy        int           // number of connections that wait for an answer
 	next        int           // index of the next request
 	closing     bool          // no more requests arrive
 
 	began     time.Time
-	now       time.Duration // since began
-	measured  time.Duration // when counting begins
-	end       time.Duration // when it ends
-	nextAt    time.Duration // of an open load
-	processor time.Duration // used when counting began
+	now       time.Duration // time since the start
+	measured  time.Duration // start of counting
+	end       time.Duration // end of counting
+	nextAt    time.Duration // time of the next arrival in an open load
+	processor time.Duration // processor time used when counting began
 }
 
 // open makes the connections.
@@ -165,7 +165,7 @@ func (l *loop) poll(events []unix.EpollEvent) error {
 	return nil
 }
 
-// ready goes on with a request whose connection can be read or written.
+// ready continues a request whose connection can be read or written.
 func (l *loop) ready(c *connection) error {
 	if err := c.flush(); err != nil {
 		return l.lost(c)
@@ -193,7 +193,7 @@ func (l *loop) answered(c *connection, a answer) {
 	if c.arrival.at < l.measured || c.arrival.at > l.end {
 		return
 	}
-	l.result.of(a.status).Add(time.Since(l.began) - c.arrival.at)
+	l.result.withStatus(a.status).Add(time.Since(l.began) - c.arrival.at)
 	if l.options.OnAnswer != nil {
 		l.options.OnAnswer(c.arrival.request, a.status, a.body)
 	}
@@ -209,7 +209,7 @@ func (l *loop) lost(c *connection) error {
 	return l.reconnect(c)
 }
 
-// reconnect makes a new connection in place of c's.
+// reconnect replaces c's connection by a new one.
 func (l *loop) reconnect(c *connection) error {
 	unix.Close(c.fd)
 	if l.closing && len(l.waiting) == 0 {

@@ -36,8 +36,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return l.result, l.run(ctx)
 }
 
-// socketAddress returns an address as the kernel takes it. A host that is not given
-// is this one.
+// socketAddress returns an address in the kernel's form. An empty host means this
+// machine.
 func socketAddress(a *net.TCPAddr) unix.Sockaddr {
 	if ip := a.IP.To4(); ip != nil {
 		return &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(ip)}

@@ -16,15 +16,15 @@ import (
 // numberFeature is the only feature of a record of the copy.
 const numberFeature = "number"
 
-// copyBatch is how many records of the copy are read at once. The order does not
-// depend on it.
+// copyBatch is the number of records of the copy that are read at once. The order does
+// not depend on it.
 const copyBatch = 4096
 
 // object is a JSON object.
 type object = map[string]any
 
-// writeCopy writes a dataset with as many records in each file as the plan's has, and
-// returns the path of a loader config that reads it in the same order.
+// writeCopy writes a dataset with the same number of records in each file as the plan's
+// dataset. It returns the path of a loader config that reads it in the same order.
 func writeCopy(ctx context.Context, dir string, plan *loaders.Plan, scan *loaders.Scan) (config string, err error) {
 	data := filepath.Join(dir, "copy")
 	if err := os.Mkdir(data, 0o700); err != nil {
@@ -47,8 +47,8 @@ func writeCopy(ctx context.Context, dir string, plan *loaders.Plan, scan *loader
 	return config, writeJSON(config, copyConfig(data, plan))
 }
 
-// copyConfig returns the config for the copy: all that decides about the order is the
-// plan's.
+// copyConfig returns the config for the copy, with all settings of the plan that affect
+// the order.
 func copyConfig(data string, plan *loaders.Plan) object {
 	return object{"type": "independent", "args": object{
 		"dataset":           object{"type": "dir", "args": object{"data_dir": data}},
@@ -67,7 +67,7 @@ func copyConfig(data string, plan *loaders.Plan) object {
 	}}
 }
 
-// writeNumbers writes a file whose records hold the numbers from first to end - 1.
+// writeNumbers writes a file whose records are the numbers from first to end - 1.
 func writeNumbers(ctx context.Context, path string, first, end int64) (err error) {
 	f, err := os.Create(path)
 	if err != nil {

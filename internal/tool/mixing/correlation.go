@@ -3,7 +3,7 @@ package mixing
 import "math"
 
 // moments are sums over pairs of numbers, for their correlation. They are updated by
-// Welford's method, which does not lose digits where the numbers are large.
+// Welford's method, which does not lose digits for large numbers.
 type moments struct {
 	n, meanX, meanY float64
 	xx, yy, xy      float64 // sums of products of deviations from the means
@@ -28,8 +28,8 @@ func (m *moments) correlation() (float64, bool) {
 	return m.xy / math.Sqrt(m.xx*m.yy), true
 }
 
-// orderCorrelation returns the mean correlation of when records come with where they
-// are in their file; see [Mixing].
+// orderCorrelation returns the mean correlation between the positions of records in the
+// order and in their file; see [Mixing].
 func orderCorrelation(order, starts []int64) float64 {
 	files := make([]moments, len(starts)-1)
 	for i, number := range order {

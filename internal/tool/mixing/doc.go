@@ -1,20 +1,20 @@
 // Package mixing measures how well a loader config mixes the records of its files.
 //
-// # How an epoch's order is found
+// # Finding the order of an epoch
 //
-// The question: a batch does not say which records it holds. A feature that identifies
-// records may not be there, and parsing all data to look at their order takes long.
+// The question: a batch does not show which records it contains. There may be no
+// feature that identifies records, and parsing all data to find their order takes long.
 //
-// The order does not depend on what the records hold. What computes it depends on the
-// config:
+// The order does not depend on the contents of the records. How it is computed depends
+// on the config:
 //
 //	without shuffle                the files, one after the other
 //	shuffle_mode exact, block,     package plan computes the order, from the number
 //	shard, range, mixture          of records in each file and their mean size
 //	shuffle in buffers             tf.data draws it while it reads
 //
-// For the last one TensorFlow runs the same stages with the same seed over a copy of
-// the dataset. A record of the copy holds nothing but its number:
+// In the last case TensorFlow runs the same stages with the same seed over a copy of
+// the dataset. A record of the copy is only its number:
 //
 //	data/a.tfrecords   | image 0 | image 1 | image 2 |
 //	data/b.tfrecords   | image 3 | image 4 |

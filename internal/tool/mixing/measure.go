@@ -10,25 +10,25 @@ import (
 	"millrace/tfbridge"
 )
 
-// Report says how well a config mixes its records in its first epoch. The keys of its
-// JSON form are part of the interface.
+// Report describes how well a config mixes its records in its first epoch. The keys of
+// its JSON form are part of the interface.
 type Report struct {
 	Path      string `json:"path"` // the loader config
 	Seed      int64  `json:"seed"`
-	Records   int64  `json:"records"` // of the epoch
+	Records   int64  `json:"records"` // number of records of the epoch
 	BatchSize int64  `json:"batch_size"`
-	Batches   int64  `json:"batches"` // whole ones, or 1 if there is only a smaller one
+	Batches   int64  `json:"batches"` // number of whole batches, or 1 if there is only a smaller one
 
 	Config Mixing `json:"config"`
 	Exact  Mixing `json:"exact"` // the same records in a uniformly drawn order
-	Files  []File `json:"files"` // that the epoch reads, in their order
+	Files  []File `json:"files"` // files that the epoch reads, in their order
 
 	Warnings []error `json:"-"` // about index files
 }
 
-// Mixing is what is measured of one order.
+// Mixing has the measures of one order.
 type Mixing struct {
-	// How many records apart two records that follow each other are in the files.
+	// Distance in the files, in records, between two consecutive records.
 	MeanDistance   float64 `json:"neighbour_distance_mean"`
 	MedianDistance int64   `json:"neighbour_distance_median"`
 
@@ -42,19 +42,20 @@ type Mixing struct {
 	ShareDistance float64 `json:"file_share_distance"`
 }
 
-// File is how much of each batch comes from a file, from 0 to 1.
+// File has the share of a file in each batch, from 0 to 1.
 type File struct {
 	Name    string  `json:"name"`
-	Records int64   `json:"records"` // in the epoch
-	Share   float64 `json:"share"`   // of the epoch
+	Records int64   `json:"records"` // number of records in the epoch
+	Share   float64 `json:"share"`   // share of the file in the epoch
 	Config  Range   `json:"config"`
 	Exact   Range   `json:"exact"`
 }
 
 // Measure finds out in which order a plan delivers the records of its first epoch, and
-// compares that with a uniformly drawn order. It reads no data beside the headers of
-// records. TensorFlow is opened as runtime says if the plan shuffles in buffers. Then a
-// temporary folder takes about 40 bytes a record. Memory for each record is 24 bytes.
+// compares that with a uniformly drawn order. It reads no data except the headers of
+// records. If the plan shuffles in buffers, TensorFlow is opened with the options
+// runtime, and a temporary folder takes about 40 bytes per record. Memory for each
+// record is 24 bytes.
 //
 // The plan must be of type independent and without bucket_by_length, because otherwise
 // the order depends on the data. Its files must be local.
@@ -81,7 +82,7 @@ func Measure(ctx context.Context, plan *loaders.Plan, runtime *tfbridge.RuntimeO
 }
 
 // measurable returns an error if the order of a plan's records depends on the data, or
-// if their number is not known.
+// if their number is unknown.
 func measurable(plan *loaders.Plan) error {
 	key, why := "", ""
 	switch {
@@ -117,7 +118,7 @@ func (r *Report) compare(plan *loaders.Plan, starts, order []int64) {
 	}
 }
 
-// mixingOf measures all of an order but the shares of files.
+// mixingOf computes the measures of an order except the shares of files.
 func mixingOf(order, starts []int64) Mixing {
 	distances := make([]int64, len(order)-1)
 	sum := 0.0

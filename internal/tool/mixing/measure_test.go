@@ -23,7 +23,7 @@ func TestMixingOf(t *testing.T) {
 	}{
 		{"in order", []int64{0, 1, 2, 3, 4, 5, 6, 7}, Mixing{MeanDistance: 1, MedianDistance: 1, OrderCorrelation: 1}},
 		{"reversed", []int64{7, 6, 5, 4, 3, 2, 1, 0}, Mixing{MeanDistance: 1, MedianDistance: 1, OrderCorrelation: -1}},
-		// Two files in turns are far from each other, and yet nothing is shuffled.
+		// Two files read in turns have a large distance although nothing is shuffled.
 		{"in turns", []int64{0, 4, 1, 5, 2, 6, 3, 7}, Mixing{MeanDistance: 25.0 / 7, MedianDistance: 4, OrderCorrelation: 1}},
 		// One file of three records in order, and one record, which has no order.
 		{"weighted", []int64{0, 1, 2, 4}, Mixing{MeanDistance: 4.0 / 3, MedianDistance: 1, OrderCorrelation: 1}},
@@ -35,7 +35,8 @@ func TestMixingOf(t *testing.T) {
 	}
 }
 
-// Shares are counted in whole batches. A file that a batch lacks has a share of 0 in it.
+// Shares are counted in whole batches. A file without records in a batch has share 0 in
+// it.
 func TestShares(t *testing.T) {
 	starts := []int64{0, 4, 6}
 	for _, tt := range []struct {
@@ -62,8 +63,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// A config that does not shuffle is told from the exact order of the same records, of
-// which a third of n is the expected distance. The report is the same for the same seed.
+// A config that does not shuffle differs from the exact order of the same records,
+// whose expected distance is a third of n. The report is the same for the same seed.
 func TestMeasure(t *testing.T) {
 	plan := checked(t, newDataset(t, fixture.Object{"target_batch_size": 50, "drop_remainder": true}, 300, 0, 300))
 	r, err := Measure(t.Context(), plan, nil)

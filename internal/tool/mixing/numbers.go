@@ -6,11 +6,11 @@ import (
 	"millrace/loaders"
 )
 
-// contextEvery is how many records are handled between two looks at the context.
+// contextEvery is the number of records between two checks of the context.
 const contextEvery = 1 << 16
 
-// fileStarts returns for each file how many records are in the files before it, and at
-// the end how many there are in all.
+// fileStarts returns the index of the first record of each file, followed by the total
+// number of records.
 func fileStarts(plan *loaders.Plan, scan *loaders.Scan) []int64 {
 	starts := make([]int64, 1, len(plan.Files)+1)
 	for i := range plan.Files {

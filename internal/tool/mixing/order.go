@@ -10,7 +10,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// epochOrder returns the numbers of the records of the first epoch, in the order in
+// epochOrder returns the indices of the records of the first epoch, in the order in
 // which the loader delivers them. Records are numbered over all files.
 func epochOrder(ctx context.Context, plan *loaders.Plan, scan *loaders.Scan, runtime *tfbridge.RuntimeOptions) ([]int64, error) {
 	switch {
@@ -27,7 +27,7 @@ func epochOrder(ctx context.Context, plan *loaders.Plan, scan *loaders.Scan, run
 	return order, nil
 }
 
-// computedOrder returns the order of a plan that reads records by their place.
+// computedOrder returns the order of a plan that reads records by their location.
 func computedOrder(ctx context.Context, plan *loaders.Plan, scan *loaders.Scan) ([]int64, error) {
 	starts := fileStarts(plan, scan)
 	computed := order.New(plan.Spec, scan)

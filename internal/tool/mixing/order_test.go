@@ -15,8 +15,8 @@ import (
 	"millrace/loaders"
 )
 
-// newDataset returns a dataset with as many records in each file as counts says. All
-// are numbered by "id".
+// newDataset returns a dataset with counts[i] records in file i. Their "id" numbers all
+// records.
 func newDataset(t *testing.T, args fixture.Object, counts ...int64) *fixture.Dataset {
 	t.Helper()
 	d := fixture.New(t)
@@ -46,8 +46,8 @@ func buffers(elements, names, mix int) fixture.Object {
 	return fixture.Object{"shuffle": true, "num_shuffle_buffer_elements": elements, "num_filenames_shuffle_buffer": names, "num_mix_files": mix}
 }
 
-// The order that is measured is the one in which the loader delivers the records, and
-// the copy of the dataset is gone afterwards.
+// The measured order is the order in which the loader delivers the records, and the
+// copy of the dataset is removed afterwards.
 func TestOrderIsTheLoaders(t *testing.T) {
 	testruntime.Need(t)
 	temp := t.TempDir()
@@ -86,7 +86,7 @@ func TestOrderIsTheLoaders(t *testing.T) {
 	}
 }
 
-// What cannot be measured is refused with the key that is the reason.
+// Configs that cannot be measured are refused with the responsible key.
 func TestRefused(t *testing.T) {
 	window := newDataset(t, fixture.Object{"min_window": 2, "max_window": 2, "primary_features": []fixture.Object{{"from_name": "xs", "to_name": "xs"}}}, 4)
 	window.Type = "discrete_sequence"

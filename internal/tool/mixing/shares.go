@@ -8,12 +8,12 @@ type Range struct {
 	Highest float64 `json:"highest"`
 }
 
-// shares measures how much of each batch comes from each file.
+// shares measures the share of each file in each batch.
 type shares struct {
 	starts  []int64
-	records []int64 // of each file in the epoch
+	records []int64 // number of records of each file in the epoch
 	total   int64
-	size    int64 // of a batch
+	size    int64 // size of a batch
 	batches int64
 }
 
@@ -30,14 +30,14 @@ func newShares(starts, order []int64, batchSize int64) *shares {
 	return s
 }
 
-// share returns how much of the epoch comes from a file.
+// share returns the share of a file in the epoch.
 func (s *shares) share(file int) float64 { return float64(s.records[file]) / float64(s.total) }
 
 // measure returns the mean distance of the batches' shares from those of the epoch, and
 // for each file the lowest and the highest share.
 func (s *shares) measure(order []int64) (distance float64, ranges []Range) {
 	ranges = make([]Range, len(s.records))
-	counts := make([]int64, len(s.records)) // of the batch
+	counts := make([]int64, len(s.records)) // counts of the batch
 	batchesOf := make([]int64, len(s.records))
 	for b := range s.batches {
 		var files []int
@@ -50,7 +50,7 @@ func (s *shares) measure(order []int64) (distance float64, ranges []Range) {
 		}
 		for _, f := range files {
 			share := float64(counts[f]) / float64(s.size)
-			distance += max(share-s.share(f), 0) // what is too much here is missing elsewhere
+			distance += max(share-s.share(f), 0) // every surplus is a deficit elsewhere
 			ranges[f].add(share, batchesOf[f] == 0)
 			batchesOf[f]++
 			counts[f] = 0

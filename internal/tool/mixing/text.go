@@ -11,7 +11,7 @@ import (
 	"millrace/internal/base/terminal"
 )
 
-// maxFiles is how many files the text lists unless all are asked for.
+// maxFiles is the number of files that the text lists unless all are requested.
 const maxFiles = 20
 
 // WriteText writes the report as tables. With all, it lists every file.
@@ -38,7 +38,7 @@ func (r *Report) mixingTable(b *strings.Builder) {
 	fmt.Fprintf(t, "distance of neighbours, median\t%s\t%s\n", figures.Count(c.MedianDistance), figures.Count(e.MedianDistance))
 	fmt.Fprintf(t, "correlation with the order in the file\t%.3f\t%.3f\n", c.OrderCorrelation, e.OrderCorrelation)
 	fmt.Fprintf(t, "distance of file shares, batch from epoch\t%.3f\t%.3f\n", c.ShareDistance, e.ShareDistance)
-	t.Flush() // a strings.Builder takes everything
+	t.Flush() // a strings.Builder never fails
 }
 
 func (r *Report) fileTable(b *strings.Builder, all bool) {

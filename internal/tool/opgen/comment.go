@@ -62,7 +62,7 @@ func (f *function) describe(args []arg) []string {
 	return lines
 }
 
-// described returns what follows a kind: the words of the operation's author.
+// described returns the text after a kind, which the operation's author wrote.
 func (f *function) described(description string) string {
 	if description = strings.TrimSuffix(strings.TrimSpace(description), "."); description == "" || !f.style.words {
 		return ""
@@ -70,7 +70,7 @@ func (f *function) described(description string) string {
 	return "; " + description
 }
 
-// argKind says what an argument holds.
+// argKind describes the type of an argument.
 func argKind(a arg) string {
 	kind := a.def.TypeAttr
 	if kind == "" {
@@ -88,7 +88,7 @@ func argKind(a arg) string {
 	return kind
 }
 
-// attrKind says which values an attribute takes.
+// attrKind describes the values of an attribute.
 func attrKind(a *tfproto.OpDef_AttrDef) string {
 	if text := constraint(a); text != "" {
 		return text
@@ -172,13 +172,13 @@ func (c *commentWriter) wrap(bullet, text string) {
 	c.WriteString(line + "\n")
 }
 
-// ArgType returns what an input or output holds, as comments say it: "float32",
-// "list of N × T".
+// ArgType returns the type of an input or output for comments: "float32", "list of N ×
+// T".
 func ArgType(def *tfproto.OpDef_ArgDef) string { return argKind(arg{def: def}) }
 
-// AttrValues returns which values an attribute takes, as comments say it:
-// "at least 1", "a list of data types".
+// AttrValues describes the values of an attribute for comments: "at least 1", "a list
+// of data types".
 func AttrValues(def *tfproto.OpDef_AttrDef) string { return attrKind(def) }
 
-// Value returns an attribute's value as comments show it.
+// Value formats an attribute's value for comments.
 func Value(v *tfproto.AttrValue) string { return value(v) }

@@ -4,11 +4,10 @@
 // compares them with the committed files, and writes them with -update. [Wrap]
 // is what "millrace ops wrap" calls.
 //
-// Where TensorFlow's own Go package op has a function, ours has its name, its
-// parameters and its results. The names that TensorFlow's API definitions add,
-// which the runtime does not know, are in names.txt: see [ParseNames]. The
-// first sentence of each function's comment is in summaries.txt: see
-// [ParseSummaries].
+// If TensorFlow's own Go package op has a function, ours has the same name, parameters
+// and results. The names that TensorFlow's API definitions add, which the runtime does
+// not know, are in names.txt: see [ParseNames]. The first sentence of each function's
+// comment is in summaries.txt: see [ParseSummaries].
 package opgen
 
 import (
@@ -21,7 +20,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// Tables are the inputs of the generator besides the operations.
+// Tables are the inputs of the generator in addition to the operations.
 type Tables struct {
 	Names     *Names
 	Summaries map[string]string

@@ -88,8 +88,8 @@ func implied(op *tfproto.OpDef, attr string) bool {
 	})
 }
 
-// attrTypes has for each type of attributes the Go type, and what comments call
-// its values.
+// attrTypes has the Go type of each attribute type, and the name of its values in
+// comments.
 var attrTypes = map[string]struct{ goType, says string }{
 	"int":          {"int64", "a number"},
 	"list(int)":    {"[]int64", "a list of numbers"},

@@ -21,7 +21,7 @@ const maxLines = 2500
 func files(functions []function) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for letter := 'A'; letter <= 'Z'; letter++ {
-		var parts []string // each a file's functions
+		var parts []string // the functions of each file
 		lines := maxLines
 		for i := range functions {
 			f := &functions[i]
@@ -51,18 +51,18 @@ func files(functions []function) (map[string][]byte, error) {
 	return out, nil
 }
 
-// style is how generated code calls what package opimpl has.
+// style is the way generated code calls package opimpl.
 type style struct {
 	scope, add, attrs, given string
 	attrType                 string
-	attr                     string // a format: name and value
-	one, list                string // methods of results
+	attr                     string // format with name and value
+	one, list                string // names of methods of results
 	operation                string
 	words                    bool   // the operation's author's words are part of comments
-	reserved                 string // identifiers that mean something else, between blanks
+	reserved                 string // reserved identifiers, between blanks
 }
 
-// ours is the style of package op, which has short names of its own.
+// ours is the style of package op, which has its own short names.
 var ours = &style{
 	scope: "*Scope", add: "add", attrs: "attrs", given: "given",
 	attrType: "attr", attr: "attr{%q, %s}", one: "one", list: "list", operation: "op",

@@ -15,8 +15,7 @@ var datasetOp = regexp.MustCompile(`^(.+)Dataset(V[0-9]+)?$`)
 // inputDataset matches the names of inputs that are datasets.
 var inputDataset = regexp.MustCompile(`(^|_)dataset$`)
 
-// The attributes with which most dataset operations are told what their elements
-// are.
+// The attributes of most dataset operations that describe their elements.
 const (
 	outputTypes  = "output_types"
 	outputShapes = "output_shapes"
@@ -38,9 +37,9 @@ func (w *wrapper) source(f *function) string {
 	return f.source(name)
 }
 
-// source returns the function of that name. It has the operation's parameters,
-// but for output_types and output_shapes, which follow from the specs of the
-// elements; inputs that are datasets are of type *dataset.Dataset.
+// source returns the function of that name. It has the operation's parameters except
+// output_types and output_shapes, which follow from the specs of the elements; inputs
+// that are datasets are of type *dataset.Dataset.
 func (f *function) source(name string) string {
 	params, args := []string{"scope *graph.Scope"}, []string{"scope"}
 	param := func(id, typ, arg string) { params, args = append(params, id+" "+typ), append(args, arg) }

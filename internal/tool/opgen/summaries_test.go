@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// summaryLine is an operation, a tab, and what goes on after its name in a
-// comment: a verb in the third person first, a period last.
+// summaryLine matches an operation, a tab, and the text after its name in a comment: a
+// verb in the third person first, a period last.
 var summaryLine = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*\t[a-z]+s [ -~]+[^ .]\.$`)
 
 // The summaries are one short sentence for each operation, sorted by name.
@@ -22,7 +22,7 @@ func TestSummaryLines(t *testing.T) {
 		t.Error("summaries.txt doesn't end with a line break")
 	}
 	last := ""
-	of := map[string]string{} // the operation that has a sentence
+	of := map[string]string{} // the operation of each sentence
 	for i, line := range strings.Split(text, "\n") {
 		if !summaryLine.MatchString(line) {
 			t.Errorf("line %d: %q is not an operation, a tab and a sentence", i+1, line)

@@ -46,7 +46,7 @@ func value(v *tfproto.AttrValue) string {
 	return "unknown"
 }
 
-// listValues returns the values of a list, of which one kind is set.
+// listValues returns the values of a list. Only one of its fields is set.
 func listValues(l *tfproto.AttrValue_ListValue) []string {
 	var out []string
 	for _, s := range l.S {

@@ -22,21 +22,21 @@ var theirs = &style{
 	words: true, reserved: " graph dataset opimpl optional made elements ",
 }
 
-// WrapOptions say what to write.
+// WrapOptions are the options of Wrap.
 type WrapOptions struct {
 	Package string // the name of the package
-	Library string // the library, for the comment at the begin
+	Library string // the library, for the comment at the beginning
 }
 
 // packageName matches the names of packages.
 var packageName = regexp.MustCompile(`^[a-z_][a-zA-Z0-9_]*$`)
 
-// Wrap returns a Go file with a function for each operation of a serialized
-// OpList, in order of their names, and one more for each that makes a dataset.
-// Operations whose names begin with an underscore are left out.
+// Wrap returns a Go file with a function for each operation of a serialized OpList, in
+// order of their names, and one more for each that makes a dataset. Operations whose
+// names begin with an underscore are skipped.
 //
-// A package name that is none, and operations of which two would get one name in
-// Go, are errors of class millrace.ErrConfig.
+// An invalid package name, and two operations with the same name in Go, are errors of
+// class millrace.ErrConfig.
 func Wrap(ops []byte, o *WrapOptions) ([]byte, error) {
 	if !packageName.MatchString(o.Package) || token.IsKeyword(o.Package) || o.Package == "_" {
 		return nil, millrace.Errorf(millrace.ErrConfig, "%q cannot be the name of a Go package: it must begin with a letter in lower case, and have letters and digits", o.Package)
@@ -68,7 +68,7 @@ func Wrap(ops []byte, o *WrapOptions) ([]byte, error) {
 // wrapper collects the functions of a file.
 type wrapper struct {
 	functions []*function
-	declared  map[string]string // Go name -> the operation that it is of
+	declared  map[string]string // Go name -> operation
 }
 
 // add adds the function of an operation.
@@ -77,7 +77,7 @@ func (w *wrapper) add(op *tfproto.OpDef) error {
 	if err != nil {
 		return millrace.Errorf(millrace.ErrConfig, "%w", err)
 	}
-	f.name = op.Name[strings.LastIndexByte(op.Name, '>')+1:] // behind a namespace
+	f.name = op.Name[strings.LastIndexByte(op.Name, '>')+1:] // the part after a namespace
 	f.summary = summary(op)
 	names := []string{f.name}
 	if len(f.optional) > 0 {
@@ -119,7 +119,7 @@ func (w *wrapper) file(o *WrapOptions) string {
 		o.Library, o.Package, strings.Join(imports, "\n\t")) + body.String()
 }
 
-// summary returns what follows the name in a function's comment.
+// summary returns the text after the name in a function's comment.
 func summary(op *tfproto.OpDef) string {
 	text := strings.Join(strings.Fields(op.Summary), " ")
 	if text == "" {

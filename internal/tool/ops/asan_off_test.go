@@ -2,7 +2,7 @@
 
 package ops
 
-// Without go test -asan nothing is sanitized.
+// Without go test -asan the templates are compiled without sanitizers.
 const variant = ""
 
 var sanitize, goFlags []string

@@ -22,18 +22,19 @@ import (
 	"millrace/tfbridge"
 )
 
-// SourceDir is the folder of the C++ sources. It is apart from the Go files: Go
-// refuses C++ files in a package that does not use cgo.
+// SourceDir is the folder of the C++ sources. It is separate from the Go files because
+// Go refuses C++ files in a package without cgo.
 const SourceDir = "cc"
 
-// BuildOptions say how to compile a library. The zero value suits most callers.
+// BuildOptions are the options for compiling a library. The zero value suits most
+// callers.
 type BuildOptions struct {
 	Runtime  string    // the runtime's directory; "" the one that tfbridge.Open opens
 	Compiler []string  // the C++ compiler, with arguments that always come first; nil: g++, c++ or clang++
 	Flags    []string  // further arguments for each source file
-	Path     string    // of the library; "": in the folder, with the folder's name
+	Path     string    // path of the library; "": in the folder, with the folder's name
 	Force    bool      // compile even if the library is up to date
-	Progress io.Writer // gets the compiler's warnings and errors; nil: nobody
+	Progress io.Writer // receives the compiler's warnings and errors; nil: they are dropped
 }
 
 // Build compiles the C++ sources in dir/cc, or in dir itself if there is no such
@@ -113,8 +114,8 @@ func (b *builder) prepare() error {
 	return err
 }
 
-// version returns the version of a runtime. A directory that millrace did not
-// install does not say, so TensorFlow must.
+// version returns the version of a runtime. For a directory that millrace did not
+// install, TensorFlow itself reports it.
 func version(dir string) (string, error) {
 	installed, err := runtimedir.Read(dir)
 	if err == nil {
@@ -177,7 +178,7 @@ func (b *builder) sourceFiles() ([]string, error) {
 	return files, nil
 }
 
-// digest returns the digest of the files and of how they are compiled.
+// digest returns the digest of the files and of the compiler's arguments.
 func (b *builder) digest(files []string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q\n", b.Compiler, b.Flags, b.Runtime)

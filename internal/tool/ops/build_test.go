@@ -14,8 +14,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// compiler returns a command that takes the place of a C++ compiler: it writes
-// its arguments to the file after -o.
+// compiler returns a command that replaces the C++ compiler: it writes its arguments to
+// the file after -o.
 func compiler(t *testing.T, body string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "c++")
@@ -26,7 +26,7 @@ func compiler(t *testing.T, body string) []string {
 	return []string{path}
 }
 
-// compiles is what a compiler does that works.
+// compiles is the script of a working compiler.
 const compiles = `echo "$@" > "$out"`
 
 // folder returns a folder with sources.
@@ -46,7 +46,7 @@ func folder(t *testing.T, files ...string) string {
 }
 
 // The sources of folder cc are compiled, without tests, and the library has the
-// folder's name. Nothing else is left in the folder.
+// folder's name. No other files are left in the folder.
 func TestBuildSources(t *testing.T) {
 	testruntime.Need(t)
 	dir := folder(t, "cc/a.cc", "cc/a_test.cc", "cc/deep/a.cc", "cc/a.h", "other.cc", "reader.go")
@@ -110,7 +110,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// A failed or canceled build leaves the library of before.
+// A failed or canceled build leaves the previous library.
 func TestBuildKeepsTheOldLibrary(t *testing.T) {
 	testruntime.Need(t)
 	dir := folder(t, "a.cc")

@@ -1,4 +1,4 @@
-// Package ops makes operations of a user's own: it writes a template, compiles
-// it against the runtime's headers, and describes what a library registers. It
-// is what the commands of "millrace ops" call.
+// Package ops helps users to write their own operations: it writes a template, compiles
+// it against the runtime's headers, and describes the operations of a library. The
+// commands of "millrace ops" call it.
 package ops

@@ -20,9 +20,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// The tests of this file are what TensorFlow's document on new file formats says
-// of its MyReaderDataset: the template is that class, with inputs, an attribute
-// and files. "MyReader!" is in a file, ten times.
+// The tests of this file follow TensorFlow's document on new file formats with its
+// MyReaderDataset. The template is that class, with inputs, an attribute and files. A
+// file has "MyReader!" ten times.
 
 // encode returns records in the template's format.
 func encode(records ...string) []byte {
@@ -51,14 +51,14 @@ func ten(t *testing.T) string {
 
 var stringSpecs = []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
 
-// myReaderDataset is the class MyReaderDataset of the document's program: it
-// makes the node, and says what the elements are.
+// myReaderDataset is the class MyReaderDataset of the document's program: it makes the
+// node, and declares the elements.
 func myReaderDataset(s *graph.Scope, filenames ...string) *dataset.Dataset {
 	variant := s.Op1("MyReaderDataset", nil, s.Const(filenames), s.Const(int64(16)))
 	return dataset.FromVariant(s, variant, stringSpecs)
 }
 
-// reader is an iterator in a session of its own.
+// reader is an iterator in its own session.
 type reader struct {
 	session *tfbridge.Session
 	it      *dataset.Iterator
@@ -132,7 +132,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// What a dataset says of itself is what TensorFlow writes for its value.
+// The debug string of a dataset is TensorFlow's text for its value.
 func TestDebugString(t *testing.T) {
 	load(t)
 	s := newScope(t)
@@ -174,7 +174,7 @@ func TestConcurrentNext(t *testing.T) {
 	}
 }
 
-// Other datasets read from the template's.
+// Other datasets can read from the template's.
 func TestDerivedDatasets(t *testing.T) {
 	load(t)
 	s := newScope(t)
@@ -188,8 +188,7 @@ func TestDerivedDatasets(t *testing.T) {
 	}
 }
 
-// An error has file, record and offset, through a Map too. Asked again, the
-// iterator gives the same error.
+// An error has file, record and offset, through a Map too. The error is sticky.
 func TestErrorPlace(t *testing.T) {
 	load(t)
 	whole := encode("one", "two", "three")
@@ -228,8 +227,8 @@ func TestErrorPlace(t *testing.T) {
 	}
 }
 
-// What the kernel refuses is refused when the iterator is made, and what the
-// operation's definition refuses when the node is added.
+// The kernel's checks fail when the iterator is made, and the checks of the operation's
+// definition when the node is added.
 func TestArguments(t *testing.T) {
 	load(t)
 	for _, tt := range []struct {
@@ -269,8 +268,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// The attribute reaches the kernel, and comes through the rewriting of graphs,
-// for which the dataset is serialized.
+// The attribute reaches the kernel, and survives the rewriting of graphs, for which the
+// dataset is serialized.
 func TestAttribute(t *testing.T) {
 	load(t)
 	s := newScope(t)
@@ -289,9 +288,9 @@ func TestAttribute(t *testing.T) {
 
 const restoreCommand = "restore"
 
-// restoreHere is another process: it loads the library, restores the state and
-// prints what is left. TestMain calls it with the paths of the library, of the
-// state and of the records.
+// restoreHere is another process: it loads the library, restores the state and prints
+// the remaining elements. TestMain calls it with the paths of the library, of the state
+// and of the records.
 func restoreHere(args []string) error {
 	if _, err := tfbridge.LoadLibrary(args[0]); err != nil {
 		return err
@@ -325,8 +324,8 @@ func restoreHere(args []string) error {
 	}
 }
 
-// State that was saved after four elements is restored in another process, which
-// gets the six others.
+// A state saved after four elements is restored in another process, which gets the
+// other six.
 func TestStateCrossesProcesses(t *testing.T) {
 	library := load(t)
 	name := write(t, encode("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"))

@@ -17,7 +17,7 @@ import (
 // Info describes a library of operations.
 type Info struct {
 	Path       string      `json:"path"`
-	TensorFlow string      `json:"tensorflow,omitempty"` // the version that it was built for, if it says
+	TensorFlow string      `json:"tensorflow,omitempty"` // the version that it was built for, if known
 	Operations []Operation `json:"operations"`           // in order of their names
 }
 
@@ -28,8 +28,8 @@ type Operation struct {
 	Inputs     []Argument `json:"inputs"`
 	Outputs    []Argument `json:"outputs"`
 	Attributes []Attr     `json:"attributes"`
-	Stateful   bool       `json:"stateful"` // it is not to be shared, omitted or run while a graph is rewritten
-	Kernels    []Kernel   `json:"kernels"`  // none: nothing can run it
+	Stateful   bool       `json:"stateful"` // it must not be shared, omitted or evaluated while a graph is rewritten
+	Kernels    []Kernel   `json:"kernels"`  // empty: the operation cannot run
 }
 
 // Argument is an input or output.
@@ -42,14 +42,14 @@ type Argument struct {
 type Attr struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`              // as in the definition: "list(int)"
-	Values  string `json:"values,omitempty"`  // which ones it takes
+	Values  string `json:"values,omitempty"`  // allowed values
 	Default string `json:"default,omitempty"` // "": it must be given, or follows from the inputs
 }
 
 // Kernel is an implementation.
 type Kernel struct {
 	Device      string   `json:"device"`                // "CPU"
-	Label       string   `json:"label,omitempty"`       // a kernel with a label runs only where _kernel asks for it
+	Label       string   `json:"label,omitempty"`       // a kernel with a label runs only if the attribute _kernel selects it
 	Constraints []string `json:"constraints,omitempty"` // "T is float32 or float64"
 }
 
@@ -78,7 +78,7 @@ func Describe(path string) (*Info, error) {
 	return info, nil
 }
 
-// describe returns what an operation's definition says.
+// describe converts an operation's definition.
 func describe(def *tfproto.OpDef) Operation {
 	op := Operation{
 		Name: def.Name, Summary: strings.TrimSpace(def.Summary), Stateful: def.IsStateful,

@@ -19,10 +19,10 @@ import (
 
 const lateCommand = "late"
 
-// loadLate is a process that loads libraries of operations while others of its
-// goroutines make graphs and sessions and run them, and then uses the operations
-// in a graph and a session that were there before. TestMain calls it with the paths
-// of the two libraries and of a file of records.
+// loadLate is a process that loads libraries of operations while other goroutines make
+// and run graphs and sessions. It then uses the operations in a graph and a session
+// that existed before. TestMain calls it with the paths of the two libraries and of a
+// file of records.
 func loadLate(args []string) error {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -35,8 +35,8 @@ func loadLate(args []string) error {
 		return err
 	}
 
-	// A dataset of the one library, and an operation of the other in a function
-	// of it, in the graph and the session from before.
+	// A dataset of one library, and an operation of the other in its function, in the
+	// earlier graph and session.
 	d := myReaderDataset(s, args[2]).Map("decode", func(s *graph.Scope, in []tfbridge.Output) []tfbridge.Output {
 		return s.Op("DecodeMyReader", map[string]any{"num_values": int64(0)}, in[0], s.Const([]string{}))[:1]
 	}, nil)
@@ -60,7 +60,7 @@ func loadLate(args []string) error {
 	return nil
 }
 
-// loadBesideGraphs loads libraries beside goroutines that make graphs.
+// loadBesideGraphs loads libraries while goroutines make graphs.
 func loadBesideGraphs(libraries []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	started := make(chan struct{}, 4)
@@ -96,9 +96,10 @@ func loadBesideGraphs(libraries []string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// Libraries may be loaded late, beside goroutines that make graphs and run them.
-// Their operations are then to be had by name in graphs, functions and sessions of
-// before. TensorFlow has nobody use its runtime meanwhile; see docs/robustness.md.
+// Libraries may be loaded late, while goroutines make graphs and run them. Their
+// operations are then available by name in earlier graphs, functions and sessions.
+// TensorFlow itself requires that its runtime is not used meanwhile; see
+// docs/robustness.md.
 func TestLoadLate(t *testing.T) {
 	testruntime.Need(t)
 	reader, err := myReader()
@@ -113,7 +114,7 @@ func TestLoadLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a deadlock would last for ever
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a deadlock would last forever
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, lateCommand, reader, record, write(t, encode("\x07\x00\x00\x00\x00\x00\x00\x00"))).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "label: 7\n") || !strings.Contains(string(out), `has no attribute "values"`) {

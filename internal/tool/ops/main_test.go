@@ -23,15 +23,14 @@ func TestMain(m *testing.M) {
 	os.Exit(tfmain.RunMixed(m))
 }
 
-// built is where the tests keep the library of template dataset, and libraries
-// the folder of all. They are compiled when a template has changed, which takes a
-// quarter of a minute.
+// built is the test's library of template dataset, and libraries the folder of all
+// libraries. They are compiled when a template has changed, which takes 15 seconds.
 const (
 	libraries = "../../../build/ops" + variant
 	built     = libraries + "/myreader.so"
 )
 
-// flags are what the templates are compiled with: they must give no warnings.
+// flags are the compiler flags for the templates, which must compile without warnings.
 var flags = append([]string{"-Werror"}, sanitize...)
 
 // myReader compiles template dataset once and returns the library's path, and

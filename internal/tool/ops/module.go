@@ -22,8 +22,8 @@ const modulePath = "millrace"
 // goVersion is the line of a new go.mod.
 const goVersion = "1.26.0"
 
-// module makes sure that the folder belongs to a Go module that has Millrace. In
-// a module of the user's it only checks; elsewhere it writes a go.mod.
+// module makes sure that the folder belongs to a Go module that has Millrace. In a
+// user's module it only checks; elsewhere it writes a go.mod.
 func (t *template) module(ctx context.Context) error {
 	if file := enclosing(t.dir, "go.mod"); file != "" {
 		if _, err := goTool(ctx, t.dir, "list", "-m", modulePath); err != nil {
@@ -55,7 +55,7 @@ func (t *template) module(ctx context.Context) error {
 	return err
 }
 
-// quoted returns a path as go.mod takes it.
+// quoted returns a path in go.mod's format.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\"'`,()") {
 		return fmt.Sprintf("%q", path)
@@ -73,8 +73,8 @@ func published() string {
 	return info.Main.Version
 }
 
-// findMillrace returns the folder of Millrace's sources: the one given, the one
-// of the module in the current directory, or the one that this program lies in.
+// findMillrace returns the folder of Millrace's sources: the one given, the one of the
+// module in the current directory, or the one that contains this program.
 func (t *template) findMillrace(ctx context.Context) (string, error) {
 	if t.Millrace != "" {
 		dir, err := filepath.Abs(t.Millrace)
@@ -97,7 +97,7 @@ func (t *template) findMillrace(ctx context.Context) (string, error) {
 	return "", millrace.Errorf(millrace.ErrConfig, "a new go.mod must name a copy of the sources of module %s, and none is near: --millrace FOLDER names it", modulePath)
 }
 
-// isMillrace reports whether a folder holds this module.
+// isMillrace reports whether a folder contains this module.
 func isMillrace(dir string) bool {
 	text, err := regularfile.ReadFile(filepath.Join(dir, "go.mod"), regularfile.TextBytes)
 	return err == nil && bytes.HasPrefix(text, []byte("module "+modulePath+"\n"))
@@ -119,8 +119,8 @@ func enclosing(dir, name string) string {
 	}
 }
 
-// goTool runs the go command and returns its output, without the last line
-// break. Its error holds what the command said.
+// goTool runs the go command and returns its output, without the last line break. Its
+// error contains the command's output.
 func goTool(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	var out, said bytes.Buffer

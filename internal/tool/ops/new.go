@@ -26,30 +26,30 @@ const (
 	GoKind      Kind = "go"      // a file format and a record format, in Go
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds.
 var Kinds = []Kind{DatasetKind, RecordKind, GoKind}
 
-// NewOptions say what to write. The zero value suits most callers.
+// NewOptions are the options of New. The zero value suits most callers.
 type NewOptions struct {
 	Kind     Kind   // "": DatasetKind
-	Name     string // of the format, as in Go: "MyReader"; "": made of the folder's name
+	Name     string // name of the format, as in Go: "MyReader"; "": derived from the folder's name
 	Millrace string // folder of Millrace's sources, for a go.mod; "": the one that this program can find
 }
 
-// templates holds a folder for each kind. The Go tool ignores folders that begin
-// with an underscore, so a template is no package of ours. The templates are
-// code that compiles: the format in them is called MyReader.
+// templates holds a folder for each kind. The Go tool ignores folders that begin with
+// an underscore, so a template is not a package of this module. The templates are code
+// that compiles: the format in them is called MyReader.
 //
 //go:embed all:_templates
 var templates embed.FS
 
-// New writes the template of an operation into a folder, which must be empty or
-// not exist, and returns the names of the files. Outside of a Go module New also
-// writes a go.mod. Files appear in the folder one by one; after an error the
-// folder is as it was.
+// New writes the template of an operation into a folder, which must be empty or not
+// exist, and returns the names of the files. Outside of a Go module New also writes a
+// go.mod. Files appear in the folder one by one; after an error the folder is
+// unchanged.
 //
-// A folder that holds something, a name that is none and an unknown kind are
-// errors of class millrace.ErrConfig.
+// A folder that is not empty, an invalid name and an unknown kind are errors of class
+// millrace.ErrConfig.
 func New(ctx context.Context, dir string, o *NewOptions) ([]string, error) {
 	t := &template{dir: dir}
 	if o != nil {
@@ -136,8 +136,8 @@ func (t *template) writeFile(name, text string) error {
 	return ioError(os.WriteFile(file, []byte(text), 0o644))
 }
 
-// makeEmpty makes a folder, unless it is there and empty. It returns whether the
-// folder is new.
+// makeEmpty makes a folder, unless there is an empty one. It returns whether the folder
+// is new.
 func makeEmpty(dir string) (made bool, err error) {
 	switch entries, err := os.ReadDir(dir); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -150,7 +150,7 @@ func makeEmpty(dir string) (made bool, err error) {
 	return false, nil
 }
 
-// remove removes what was written, and the folder itself if it was made.
+// remove removes the written files, and the folder itself if it was made.
 func (t *template) remove(made bool) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {

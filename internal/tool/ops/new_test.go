@@ -63,7 +63,7 @@ func inModule(t *testing.T) string {
 	return dir
 }
 
-// In a module that has Millrace the template is a package of it.
+// In a module that requires Millrace the template becomes a package of that module.
 func TestNewInModule(t *testing.T) {
 	dir := inModule(t)
 	files, err := New(t.Context(), dir, &NewOptions{Name: "MyReader"})

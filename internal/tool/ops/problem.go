@@ -15,7 +15,7 @@ func problem(class millrace.Class, file, format string, args ...any) error {
 	return e
 }
 
-// ioError turns an error of package os into one with a class and a place.
+// ioError converts an error of package os to one with a class and a path.
 func ioError(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError

@@ -13,8 +13,8 @@ import (
 	"millrace/internal/tool/opgen"
 )
 
-// The templates' own tests pass. They run in packages of this module: in one of
-// their own the go command would compile all of ours again.
+// The templates' own tests pass. They run in packages of this module: in a separate
+// module the go command would compile this module again.
 func TestTemplatesPass(t *testing.T) {
 	testruntime.Need(t)
 	tests := []struct {
@@ -63,8 +63,8 @@ func copyLibrary(t *testing.T, compiled func() (string, error), to string) {
 	}
 }
 
-// The functions that the templates have are those that "millrace ops wrap" writes
-// for their libraries.
+// The templates contain the functions that "millrace ops wrap" writes for their
+// libraries.
 func TestTemplatesAreWrapped(t *testing.T) {
 	for kind, compiled := range map[Kind]func() (string, error){DatasetKind: myReader, RecordKind: myRecord} {
 		library := loadOf(t, compiled)
@@ -83,7 +83,7 @@ func TestTemplatesAreWrapped(t *testing.T) {
 	}
 }
 
-// A test that fails is an error of its own.
+// A failing test is a distinct error.
 func TestFailingTest(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -14,7 +14,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// TestOptions say how to run tests.
+// TestOptions are the options of Test.
 type TestOptions struct {
 	Runtime        string   // the runtime's directory; "" the one that tfbridge.Open opens
 	Args           []string // further arguments for go test

@@ -15,7 +15,7 @@ type Column struct {
 	Shape   []int64  // includes the batch dimension
 	Data    []byte   // the elements, row-major, little endian; nil for strings
 	Strings []string // the elements of a string tensor, row-major
-	Text    bool     // JSON gets the strings as text, which must be UTF-8, and not in base64
+	Text    bool     // in JSON the strings are text, which must be UTF-8, instead of base64
 }
 
 // elements returns the number of elements of a shape. [Column.valid] must have
@@ -43,7 +43,7 @@ func (c *Column) rowStrings(i int) []string {
 	return c.Strings[i*n : (i+1)*n]
 }
 
-// writable reports whether formats can hold elements of a data type.
+// writable reports whether formats can store elements of a data type.
 func writable(d dtype.DataType) bool {
 	switch d {
 	case dtype.Bool, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64,

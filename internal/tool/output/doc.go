@@ -7,6 +7,6 @@
 // it. The temporary file also serves as a lock: a second job cannot write the
 // same output at the same time.
 //
-// The package keeps at most one batch in memory, or one row group for Parquet,
-// however long the output is.
+// The package keeps at most one batch in memory, or one row group for Parquet, whatever
+// the size of the output.
 package output

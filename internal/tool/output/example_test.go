@@ -22,7 +22,7 @@ func ExampleCreate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer out.Close() // takes everything back unless it was committed
+	defer out.Close() // removes the output unless it was committed
 	labels, _ := binary.Append(nil, binary.LittleEndian, []int64{3, 7})
 	err = out.Write([]output.Column{
 		{Name: "digit", DType: dtype.Int64, Shape: []int64{2}, Data: labels},

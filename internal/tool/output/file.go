@@ -13,14 +13,14 @@ import (
 	"millrace/internal/base/atomicfile"
 )
 
-// Stdout is the path that stands for standard output.
+// Stdout is the path that means standard output.
 const Stdout = "-"
 
-// Options says how to write a file. The zero value suits most callers.
+// Options are the options for writing a file. The zero value suits most callers.
 type Options struct {
 	Overwrite bool         // replace an existing file, by a rename when the new one is complete
 	Inputs    []string     // files and folders that the job reads; the output must not be one of them or lie in one
-	Stdout    io.Writer    // what the path "-" stands for; nil: os.Stdout
+	Stdout    io.Writer    // the writer for the path "-"; nil: os.Stdout
 	Note      func(string) // called with remarks for the user, such as values that the format rounds; may be nil
 }
 
@@ -80,8 +80,8 @@ func (f *File) open(o *Options) error {
 	return nil
 }
 
-// Expect declares the columns as far as they are known, so that a file without
-// rows has them too.
+// Expect declares the columns as far as known, so that a file without rows has them
+// too.
 func (f *File) Expect(cols []dtype.TensorSpec) { f.hints = cols }
 
 // Rows returns the number of rows written so far.
@@ -115,7 +115,7 @@ func (f *File) Write(batch []Column) error {
 	return nil
 }
 
-// start tells the encoder the columns of the first batch.
+// start passes the columns of the first batch to the encoder.
 func (f *File) start(batch []Column) error {
 	f.cols = make([]dtype.TensorSpec, len(batch))
 	for i, c := range batch {

@@ -25,9 +25,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// children are what this test binary does as a child process.
+// children are the functions of this test binary as a child process.
 var children = map[string]func(path string){
-	// hold begins an output, says so, and waits to be killed.
+	// hold begins an output, prints a line, and waits to be killed.
 	"hold": func(path string) {
 		f, err := Create(path, nil)
 		if err == nil {
@@ -67,8 +67,7 @@ var children = map[string]func(path string){
 			os.Exit(1)
 		}
 	},
-	// limit writes with a limit on the size of files, which stops as a full
-	// disk does.
+	// limit writes with a limit on the size of files, which fails like a full disk.
 	"limit": func(path string) {
 		limit := unix.Rlimit{Cur: 4096, Max: 4096}
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
@@ -157,7 +156,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// failing fails a write and all after it.
+// failing fails one write and all later ones.
 type failing struct {
 	w    io.Writer
 	left int
@@ -172,8 +171,8 @@ func (f *failing) Write(p []byte) (int, error) {
 	return f.w.Write(p)
 }
 
-// TestFailAtEachWrite lets the first write fail, then the second, and so on
-// until one run passes untouched.
+// TestFailAtEachWrite lets the first write fail, then the second, and so on until a run
+// succeeds.
 func TestFailAtEachWrite(t *testing.T) {
 	for _, format := range formats {
 		for n := 0; ; n++ {
@@ -299,7 +298,7 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// TestAppeared makes the output's name taken while it is being written.
+// TestAppeared creates a file with the output's name while the output is being written.
 func TestAppeared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.ndjson")
 	f, err := Create(path, nil)
@@ -322,7 +321,7 @@ func TestAppeared(t *testing.T) {
 	onlyFile(t, path)
 }
 
-// TestFolderRemoved takes the folder away in the middle.
+// TestFolderRemoved removes the folder while the output is being written.
 func TestFolderRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Format is a file format of predictions.
 type Format struct {
-	Name       string   // for messages and help: "NDJSON"
+	Name       string   // name in messages and help: "NDJSON"
 	Extensions []string // lower case, with the dot
 	new        func(*sink) encoder
 }
@@ -28,11 +28,11 @@ type encoder interface {
 	start(cols []dtype.TensorSpec) error  // once, before the first write
 	write(batch []Column, rows int) error // batches of the columns given to start
 	finish() error                        // writes what follows the last batch
-	discard()                             // frees resources in place of finish
+	discard()                             // frees resources; called instead of finish
 }
 
-// FormatOf returns the format that a path's extension stands for; the path
-// "-" is standard output and NDJSON.
+// FormatOf returns the format for a path's extension; the path "-" means NDJSON to
+// standard output.
 func FormatOf(path string) (Format, error) {
 	if path == Stdout {
 		return formats[0], nil

@@ -11,10 +11,10 @@ import (
 	"millrace/internal/base/terminal"
 )
 
-// AppendBatch appends one batch as a JSON object on one line, in the form of
-// `millrace dump`: {"x": {"dtype": "int32", "shape": [2], "values": [1, 2]}}.
-// Values are flat and exact: 64-bit integers keep every digit, floats read
-// back in their dtype, strings are base64 unless they are text, complex numbers [real, imaginary].
+// AppendBatch appends one batch as a JSON object on one line, in the form of `millrace
+// dump`: {"x": {"dtype": "int32", "shape": [2], "values": [1, 2]}}. Values are flat and
+// exact: 64-bit integers keep every digit, floats keep their exact value in their
+// dtype, strings are base64 unless they are text, complex numbers [real, imaginary].
 func AppendBatch(b []byte, batch []Column) ([]byte, error) {
 	b = append(b, '{')
 	for i := range batch {
@@ -103,7 +103,7 @@ func (c *Column) appendStrings(b []byte, values []string, shape []int64) []byte 
 	return append(b, ']')
 }
 
-// appendString appends a JSON string that holds s, or its base64 form: a tensor's
+// appendString appends a JSON string with s, or with its base64 form: a tensor's
 // strings are bytes and need not be UTF-8.
 func (c *Column) appendString(b []byte, s string) []byte {
 	if c.Text {
@@ -114,8 +114,8 @@ func (c *Column) appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendText appends a JSON string that holds text, such as a tensor's name. It may
-// come from a model or from data that is not trusted, and go to a terminal.
+// appendText appends a JSON string with a text, such as a tensor's name. The text may
+// come from an untrusted model or data, and may be shown on a terminal.
 func appendText(b []byte, text string) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -126,10 +126,10 @@ func appendText(b []byte, text string) []byte {
 	return terminal.AppendJSON(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
 }
 
-// flushAt is how many bytes of NDJSON are gathered before they are written.
+// flushAt is the number of bytes of NDJSON to collect before writing them.
 const flushAt = 256 << 10
 
-// ndjson writes one JSON object a row, one a line, keys in column order.
+// ndjson writes a JSON object for each row, one per line, with keys in column order.
 type ndjson struct {
 	w     *sink
 	names [][]byte // `{"name":` of the first column, `,"name":` of the others

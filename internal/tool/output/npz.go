@@ -20,11 +20,10 @@ import (
 	"millrace/internal/base/terminal"
 )
 
-// npz writes a zip archive with one .npy array a column, uncompressed, as
-// numpy.savez does. An array's header holds its length, and the arrays follow
-// each other in the archive. So each column goes to a nameless temporary file
-// first: the disk needs space for two copies of the output, but memory for
-// none.
+// npz writes a zip archive with one .npy array per column, uncompressed, as numpy.savez
+// does. An array's header holds its length, and the arrays follow each other in the
+// archive. So each column goes to a nameless temporary file first: the disk needs space
+// for two copies of the output, but memory for none.
 type npz struct {
 	w    *sink
 	cols []*npyColumn
@@ -54,9 +53,9 @@ func (n *npz) start(cols []dtype.TensorSpec) error {
 	return nil
 }
 
-// memberName reports whether a tensor's name can be that of a member. Programs
-// that unpack archives take it for a path, on some systems with backslashes or
-// the letter of a drive.
+// memberName reports whether a tensor's name is valid as the name of a member. Programs
+// that unpack archives treat it as a path, on some systems with backslashes or a drive
+// letter.
 func memberName(name string) bool {
 	drive := len(name) > 1 && name[1] == ':'
 	return filepath.IsLocal(name) && name == path.Clean(name) && !drive && !strings.Contains(name, `\`) && name == terminal.Line(name)
@@ -117,17 +116,17 @@ func nameless(dir string) (*os.File, error) {
 // npyColumn collects one column.
 type npyColumn struct {
 	spec    dtype.TensorSpec
-	row     []int64 // the dimensions of one row
+	row     []int64 // dimensions of one row
 	file    *os.File
 	buf     *bufio.Writer
 	rows    int64
-	longest int64 // string, in bytes
-	bytes   int64 // of all strings
+	longest int64 // longest string, in bytes
+	bytes   int64 // size of all strings
 	scratch []byte
 }
 
-// npyTypes are NumPy's names of element types. NumPy has no bfloat16: as
-// float32 its values are the same.
+// npyTypes are NumPy's names of element types. NumPy has no bfloat16, so it is written
+// as float32, which represents all its values.
 var npyTypes = map[dtype.DataType]string{
 	dtype.Bool: "|b1", dtype.Int8: "|i1", dtype.Int16: "<i2", dtype.Int32: "<i4", dtype.Int64: "<i8",
 	dtype.Uint8: "|u1", dtype.Uint16: "<u2", dtype.Uint32: "<u4", dtype.Uint64: "<u8",

@@ -33,8 +33,8 @@ func appendFloat(b []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(b, v, format, -1, bits)
 }
 
-// appendNarrow appends a float16 or bfloat16 as the shortest decimal that
-// reads back as the same bits; widen says what the bits mean.
+// appendNarrow appends a float16 or bfloat16 as the shortest decimal that reads back as
+// the same bits; widen converts the bits to a float.
 func appendNarrow(b []byte, bits uint16, widen func(uint16) float32) []byte {
 	v := float64(widen(bits))
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {

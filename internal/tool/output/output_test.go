@@ -88,7 +88,8 @@ func save(t *testing.T, name string, batches ...[]Column) string {
 	return path
 }
 
-// onlyFile fails if the folder of path holds anything else; path may be away.
+// onlyFile fails if the folder of path contains any other file; path itself may be
+// missing.
 func onlyFile(t *testing.T, path string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -164,9 +165,8 @@ func TestAppendBatch(t *testing.T) {
 	}
 }
 
-// TestNarrow reads the decimal of every float16 and bfloat16 back.
-// Strings that are text are not in base64, and no byte of them reaches a terminal
-// as a control character.
+// TestNarrow reads the decimal of every float16 and bfloat16 back. Strings that are
+// text are not in base64, and none of their control characters reach a terminal.
 func TestText(t *testing.T) {
 	c := text("word", []int64{3}, "mill", "é\"", "\x1b[31m")
 	c.Text = true
@@ -197,8 +197,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// nearest reports whether of all values that widen gives, the one of these
-// bits is nearest to v.
+// nearest reports whether, among all values of widen, the value of these bits is
+// nearest to v.
 func nearest(v float64, bits uint16, widen func(uint16) float32) bool {
 	own := float64(widen(bits))
 	if v == own {
@@ -270,7 +270,7 @@ func TestNPZ(t *testing.T) {
 	}
 }
 
-// Who unpacks an archive takes its members' names for paths.
+// Programs that unpack archives treat the names of members as paths.
 func TestNPZNames(t *testing.T) {
 	one := func(name string) []Column {
 		return []Column{{Name: name, DType: dtype.Int8, Shape: []int64{1}, Data: []byte{7}}}

@@ -24,7 +24,7 @@ type table struct {
 	file  *file.Writer
 	group file.BufferedRowGroupWriter
 	size  int // bytes in the group so far
-	limit int // of size
+	limit int // limit of size
 	cols  []*tableColumn
 }
 

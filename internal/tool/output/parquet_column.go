@@ -12,8 +12,8 @@ import (
 	"millrace/dtype"
 )
 
-// tableColumn writes the values of one column, and the levels that say which
-// value belongs to which list.
+// tableColumn writes the values of one column, and the levels that assign values to
+// lists.
 type tableColumn struct {
 	spec dtype.TensorSpec
 	rank int16 // rank of a row; the pair of a complex number adds a dimension

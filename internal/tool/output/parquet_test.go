@@ -48,7 +48,7 @@ func readParquet(t *testing.T, path string) string {
 	return got
 }
 
-// wantTable is what everything holds, in Parquet.
+// wantTable has the expected Parquet contents of everything.
 const wantTable = `bool: bool | int8: int8 | int16: int16 | int32: list<element: int32> | int64: int64 | uint8: uint8 | uint16: uint16 | uint32: uint32 | uint64: uint64 | float16: float16 | bfloat16: float32 | float32: list<element: list<element: float32>> | float64: list<element: float64> | complex64: list<element: float32> | complex128: list<element: list<element: float64>> | string: binary | strings: list<element: binary> | nothing: list<element: float32>
 bool[0] true
 bool[1] false
@@ -94,8 +94,8 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestRowGroups writes groups of one batch each, rows of other lengths in
-// each batch.
+// TestRowGroups writes groups of one batch each, with rows of different lengths in each
+// batch.
 func TestRowGroups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.parquet")
 	f, err := Create(path, nil)

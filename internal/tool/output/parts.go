@@ -13,66 +13,66 @@ import (
 
 // # An output that survives its process
 //
-// The question. A prediction over a night's data is killed in the morning. A file of
-// one piece is lost then: its end is missing, and some formats keep their index there.
-// How is the work that was done kept, so that the same command goes on behind it, and
-// that nobody takes half of an output for all of it?
+// The question. A prediction that has run all night is killed in the morning. A single
+// output file is then lost: its end is missing, and some formats keep their index
+// there. How do we keep the finished work, so that the same command continues after it,
+// and so that half of an output is never mistaken for all of it?
 //
-// The answer. The output is a folder, as other systems write it, too:
+// The answer. The output is a folder, as in other systems:
 //
 //	scores.parquet/
-//	  part-00000.parquet    whole; N batches
-//	  part-00001.parquet    whole; N batches
-//	  _progress.json        the job, the parts so far, and where in the data they end
-//	  _SUCCESS              the job, the parts, what they hold; only when all is there
+//	  part-00000.parquet    complete; N batches
+//	  part-00001.parquet    complete; N batches
+//	  _progress.json        the job, the parts so far, and their end position in the data
+//	  _SUCCESS              the job, the parts and their contents; only when all is complete
 //
 // Each file is written under a temporary name, synced and renamed. The order of the
-// renames is what makes it safe to kill the process at any of its system calls:
+// renames makes it safe to kill the process at any system call:
 //
 //	begin:  _progress.json without parts
 //	part:   part-i, then _progress.json that lists it
-//	end:    the last part, then _progress.json that says so, then _SUCCESS, then
+//	end:    the last part, then _progress.json that records the end, then _SUCCESS, then
 //	        _progress.json is removed
 //
 // A part that is not listed is made again, from the state in _progress.json. A part
 // that is listed was synced before. To replace an output that is complete, a
 // _progress.json without parts is written first, and then _SUCCESS and the old parts
-// are removed: a _SUCCESS beside a _progress.json that lists other parts counts for
-// nothing.
+// are removed: a _SUCCESS is ignored if there is a _progress.json that lists other
+// parts.
 //
-// The temporary file of _SUCCESS is held open, and locked, from the beginning to the
-// end: a second job over the same folder finds it locked.
+// The temporary file of _SUCCESS stays open and locked from the beginning to the end: a
+// second job over the same folder finds it locked.
 
-// PartsOptions says how to write an output in parts.
+// PartsOptions are the options for writing an output in parts.
 type PartsOptions struct {
 	Options
-	Batches int64              // of each part but the last; at least 1
-	Columns []dtype.TensorSpec // expected, as far as they are known; see [File.Expect]
+	Batches int64              // number of batches of each part except the last; at least 1
+	Columns []dtype.TensorSpec // expected columns, as far as known; see [File.Expect]
 }
 
-// Parts is an output in parts: a folder of files that are whole, and a file _SUCCESS
-// when it is complete. It is not safe for concurrent use.
+// Parts is an output in parts: a folder of complete files, with a file _SUCCESS when
+// the output is complete. It is not safe for concurrent use.
 type Parts struct {
 	folder  partsFolder
 	o       PartsOptions
 	created bool  // this process made the folder
 	marker  *File // _SUCCESS, not written yet
 	part    *File // nil between parts
-	batches int64 // of part
+	batches int64 // number of batches in part
 	now     progress
-	before  *progress // of an earlier process; nil: none
-	success *Success  // of one; nil: none
+	before  *progress // progress of an earlier process; nil: none
+	success *Success  // _SUCCESS of an earlier process; nil: none
 }
 
-// OpenParts locks the folder of an output in parts, which it makes if there is none,
-// and reads how far an earlier process came. The path's extension chooses the format of
+// OpenParts locks the folder of an output in parts, which it makes if necessary, and
+// reads the progress of an earlier process. The path's extension chooses the format of
 // the parts. The caller calls Begin next, and closes the Parts in any case.
 func OpenParts(path string, o *PartsOptions) (*Parts, error) {
 	if _, err := FormatOf(path); err != nil {
 		return nil, err
 	}
 	p := &Parts{folder: partsFolder(path), o: *o}
-	p.o.Overwrite, p.o.Note = true, once(o.Note) // of each part: what it replaces is none of another job
+	p.o.Overwrite, p.o.Note = true, once(o.Note) // for each part, which never replaces a file of another job
 	if err := p.makeFolder(path); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (p *Parts) makeFolder(path string) error {
 	return syncFolder(path)
 }
 
-// Job returns what the output was begun with by an earlier process, nil if there was
+// Job returns the job with which an earlier process began the output, nil if there was
 // none.
 func (p *Parts) Job() Job {
 	switch {
@@ -121,11 +121,11 @@ func (p *Parts) Job() Job {
 	return nil
 }
 
-// Begin begins the output of a job, or goes on with it. It returns the state that was
-// given with the last batch of the last whole part, nil if there is none, and whether
-// the output is complete already. An output of another job is refused by an error of
-// class millrace.ErrCheckpoint that says what differs. With overwrite Begin replaces it,
-// as it does with one that is complete.
+// Begin begins the output of a job, or continues it. It returns the state passed with
+// the last batch of the last complete part, nil if there is none, and whether the
+// output is already complete. An output of another job is an error of class
+// millrace.ErrCheckpoint that lists the differences. With overwrite Begin replaces such
+// an output, and also a complete one.
 func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err error) {
 	switch {
 	case p.success != nil && !overwrite:
@@ -136,7 +136,7 @@ func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err
 		return nil, true, p.folder.remove(progressName)
 	case p.before != nil && (p.success == nil) && len(changes.Between(p.before.Job, job)) == 0:
 		p.now = *p.before
-		return p.goOn()
+		return p.resume()
 	case p.before != nil && !overwrite:
 		return nil, false, p.before.Job.refuseChanges(string(p.folder), job)
 	case p.before == nil && p.success == nil:
@@ -151,8 +151,8 @@ func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err
 	return nil, false, p.folder.sweep(p.now.Parts, p.marker.file.Name())
 }
 
-// goOn goes on with the output of an earlier process.
-func (p *Parts) goOn() (state []byte, complete bool, err error) {
+// resume continues the output of an earlier process.
+func (p *Parts) resume() (state []byte, complete bool, err error) {
 	if err := p.folder.checkParts(p.now.Parts); err != nil {
 		return nil, false, err
 	}
@@ -165,8 +165,8 @@ func (p *Parts) goOn() (state []byte, complete bool, err error) {
 	return p.now.State, false, nil
 }
 
-// Write adds the rows of one batch. state is where in the data the batch ends. It is
-// kept where the batch ends a part, and only needed there: behind every
+// Write adds the rows of one batch. state is the position in the data after the batch.
+// It is only needed and kept when the batch ends a part: after every
 // PartsOptions.Batches batches of the output.
 func (p *Parts) Write(batch []Column, state []byte) error {
 	if p.part == nil {
@@ -201,7 +201,7 @@ func (p *Parts) beginPart() error {
 	return nil
 }
 
-// endPart makes the part that is being written one of the output.
+// endPart completes the part that is being written.
 func (p *Parts) endPart(state []byte) error {
 	if err := p.part.Commit(); err != nil {
 		return err
@@ -213,9 +213,9 @@ func (p *Parts) endPart(state []byte) error {
 	return nil
 }
 
-// Commit ends the last part and writes _SUCCESS. counts are what it says of the data.
+// Commit ends the last part and writes _SUCCESS. counts describe the data in it.
 func (p *Parts) Commit(counts Counts) error {
-	if p.part == nil && len(p.now.Parts) == 0 { // no batch: a part without rows has the columns
+	if p.part == nil && len(p.now.Parts) == 0 { // without batches, a part without rows records the columns
 		if err := p.beginPart(); err != nil {
 			return err
 		}
@@ -247,8 +247,8 @@ func (p *Parts) finish() error {
 	return p.folder.remove(progressName)
 }
 
-// Close removes what is not whole. The parts that are whole stay, for a later process
-// to go on behind them. Calls after the first do nothing.
+// Close removes the incomplete part. Complete parts stay, so that a later process can
+// continue after them. Calls after the first do nothing.
 func (p *Parts) Close() error {
 	var first error
 	if p.part != nil {
@@ -261,7 +261,7 @@ func (p *Parts) Close() error {
 		}
 	}
 	if p.created {
-		os.Remove(string(p.folder)) // fails if the folder holds anything, as it should
+		os.Remove(string(p.folder)) // fails, as intended, unless the folder is empty
 	}
 	return first
 }
@@ -293,7 +293,7 @@ func (p *Parts) partPath() string {
 	return p.folder.file(fmt.Sprintf("part-%05d%s", len(p.now.Parts), filepath.Ext(string(p.folder))))
 }
 
-// once passes each remark on once, though every part makes it.
+// once passes each remark on only once, although every part makes it.
 func once(note func(string)) func(string) {
 	if note == nil {
 		return nil

@@ -30,30 +30,30 @@ type Part struct {
 	SHA256  string `json:"sha256"`
 }
 
-// Counts says what an output was made of.
+// Counts describes the data of an output.
 type Counts struct {
-	Records int64 `json:"records"`  // of the data, in one epoch; -1: not known
+	Records int64 `json:"records"`  // number of records of the data, in one epoch; -1: unknown
 	Epochs  int64 `json:"epochs"`   // passes over the data
-	LeftOut int64 `json:"left_out"` // records that were left out as bad ones, each counted once
+	LeftOut int64 `json:"left_out"` // number of bad records that were skipped, each counted once
 }
 
-// Success is what _SUCCESS holds.
+// Success is the content of _SUCCESS.
 type Success struct {
 	Rows    int64 `json:"rows"`
 	Batches int64 `json:"batches"`
-	Bytes   int64 `json:"bytes"` // of all parts
+	Bytes   int64 `json:"bytes"` // size of all parts
 	Counts
 	Job   Job    `json:"job"`
 	Parts []Part `json:"parts"`
 }
 
-// progress is what _progress.json holds.
+// progress is the content of _progress.json.
 type progress struct {
 	Job   Job    `json:"job"`
 	Parts []Part `json:"parts"`
-	State []byte `json:"state,omitempty"` // where in the data the last part ends, unless it ends with them
+	State []byte `json:"state,omitempty"` // position in the data after the last part, unless the data has ended
 
-	Ended *Counts `json:"ended,omitempty"` // the parts are all there are; nil: more may come
+	Ended *Counts `json:"ended,omitempty"` // all parts are complete; nil: more may follow
 }
 
 // partsFolder is the folder of an output in parts.
@@ -62,7 +62,7 @@ type partsFolder string
 // file returns the path of a file of the folder.
 func (f partsFolder) file(name string) string { return filepath.Join(string(f), name) }
 
-// read reads what an earlier process has left, nil if there is none of it.
+// read reads the progress and the success of an earlier process, nil for missing files.
 func (f partsFolder) read() (before *progress, success *Success, err error) {
 	began, ended := &progress{}, &Success{}
 	found, err := f.readJSON(progressName, began)
@@ -75,14 +75,14 @@ func (f partsFolder) read() (before *progress, success *Success, err error) {
 	if found, err = f.readJSON(successName, ended); err != nil {
 		return nil, nil, err
 	}
-	// The one that is replaced is no output any more.
+	// The success of a replaced output is ignored.
 	if found && (before == nil || slices.Equal(before.Parts, ended.Parts)) {
 		success = ended
 	}
 	return before, success, nil
 }
 
-// readJSON reads a file of the folder and reports whether it is there.
+// readJSON reads a file of the folder and reports whether it exists.
 func (f partsFolder) readJSON(name string, v any) (found bool, err error) {
 	path := f.file(name)
 	text, err := regularfile.ReadFile(path, regularfile.TextBytes)
@@ -105,7 +105,7 @@ func differs(path, format string, args ...any) error {
 	return e
 }
 
-// writeProgress writes how far the output is.
+// writeProgress writes the progress of the output.
 func (f partsFolder) writeProgress(now *progress) error {
 	text, err := json.Marshal(now)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f partsFolder) writeProgress(now *progress) error {
 	return WriteFile(f.file(progressName), text, true)
 }
 
-// remove removes a file of the folder, if it is there.
+// remove removes a file of the folder, if it exists.
 func (f partsFolder) remove(name string) error {
 	path := f.file(name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func (f partsFolder) remove(name string) error {
 	return nil
 }
 
-// success returns what _SUCCESS holds of an output that has ended.
+// success returns the content of _SUCCESS for an output that has ended.
 func (p *progress) success() ([]byte, error) {
 	s := Success{Counts: *p.Ended, Job: p.Job, Parts: p.Parts}
 	for _, part := range s.Parts {
@@ -136,7 +136,7 @@ func (p *progress) success() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// checkParts returns an error if a part is not there as it was written.
+// checkParts returns an error if a part is missing or has changed.
 func (f partsFolder) checkParts(parts []Part) error {
 	for _, part := range parts {
 		path := f.file(part.Name)
@@ -156,8 +156,8 @@ func (f partsFolder) checkParts(parts []Part) error {
 // ours matches the names of parts and of the temporary files in the folder.
 var ours = regexp.MustCompile(`^(part-\d{5,}\.\w+|\..*\.millrace-part)$`)
 
-// sweep removes the _SUCCESS of an output that is replaced, and then parts that are not
-// to keep, with their temporary files but for the lock.
+// sweep removes the _SUCCESS of a replaced output, then the obsolete parts and their
+// temporary files except the lock.
 func (f partsFolder) sweep(keep []Part, lock string) error {
 	if err := f.remove(successName); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (f partsFolder) sweep(keep []Part, lock string) error {
 	return nil
 }
 
-// refuseForeign refuses a folder that holds what no output in parts would.
+// refuseForeign refuses a folder with files that do not belong to an output in parts.
 func (f partsFolder) refuseForeign() error {
 	entries, err := os.ReadDir(string(f))
 	if err != nil {
@@ -197,7 +197,7 @@ func (f partsFolder) refuseForeign() error {
 	return nil
 }
 
-// Job is what an output is made of: digests and settings by name.
+// Job identifies the inputs of an output: digests and settings by name.
 type Job map[string]string
 
 // refuseChanges returns an error if a job differs from the one of the output in path.

@@ -26,8 +26,8 @@ func number(n int) []Column {
 	return []Column{numeric("n", everything()[4].DType, []int64{1}, int64(n))}
 }
 
-// writeParts writes an output in parts of two batches, from where it is. The state is
-// the number of batches.
+// writeParts writes, or continues, an output in parts of two batches. The state is the
+// number of batches.
 func writeParts(path string, job Job, overwrite bool) (complete bool, err error) {
 	p, err := OpenParts(path, &PartsOptions{Batches: 2})
 	if err != nil {
@@ -53,7 +53,7 @@ func writeParts(path string, job Job, overwrite bool) (complete bool, err error)
 }
 
 func init() {
-	// parts replaces an output in parts by one of the job "new", or goes on with it.
+	// parts replaces an output in parts by one of the job "new", or continues it.
 	children["parts"] = func(path string) {
 		runtime.LockOSThread() // strace counts the calls of each thread
 		if _, err := writeParts(path, Job{"model": "new"}, true); err != nil {
@@ -63,8 +63,8 @@ func init() {
 	}
 }
 
-// partsOf returns the rows of an output in parts, and what its _SUCCESS says; nil if it
-// is not complete. A _SUCCESS that does not fit the parts is an error.
+// partsOf returns the rows of an output in parts, and its _SUCCESS; nil if it is not
+// complete. A _SUCCESS that does not match the parts is an error.
 func partsOf(t *testing.T, path string) (rows string, success *Success) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(path, successName))
@@ -90,7 +90,7 @@ func partsOf(t *testing.T, path string) (rows string, success *Success) {
 
 const numbers = `{"n":0}` + "\n" + `{"n":1}` + "\n" + `{"n":2}` + "\n" + `{"n":3}` + "\n" + `{"n":4}` + "\n"
 
-// complete fails unless an output in parts is complete, with nothing beside it.
+// complete fails unless an output in parts is complete, without other files.
 func complete(t *testing.T, path string, job Job) {
 	t.Helper()
 	rows, success := partsOf(t, path)
@@ -113,7 +113,7 @@ func complete(t *testing.T, path string, job Job) {
 func TestParts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.ndjson")
 	old, other := Job{"model": "old", "seed": "7"}, Job{"model": "new", "seed": "7"}
-	for _, want := range []bool{false, true} { // the second one finds it complete
+	for _, want := range []bool{false, true} { // the second run finds it complete
 		if done, err := writeParts(path, old, false); err != nil || done != want {
 			t.Fatal(done, err)
 		}
@@ -130,7 +130,7 @@ func TestParts(t *testing.T) {
 	complete(t, path, other)
 }
 
-// begun leaves an output with a whole part of two batches, and one that is not whole.
+// begun leaves an output with a complete part of two batches, and an incomplete one.
 func begun(t *testing.T, path string, job Job) {
 	t.Helper()
 	p, err := OpenParts(path, &PartsOptions{Batches: 2})
@@ -161,8 +161,8 @@ func TestPartsGoOn(t *testing.T) {
 		name   string
 		change func(path string) error
 		job    Job
-		want   string // of the error; "": it goes on
-		again  bool   // overwriting begins anew
+		want   string // part of the error; "": it continues
+		again  bool   // overwriting starts over
 	}{
 		{"as it was", func(string) error { return nil }, job, "", true},
 		{"another job", func(string) error { return nil }, other, "data was 1 and now is 2; name another folder, or replace it (--overwrite)", true},
@@ -217,8 +217,8 @@ func TestPartsRefuse(t *testing.T) {
 	}
 }
 
-// An output without rows has a part with the columns, and one that wrote nothing whole
-// leaves no folder.
+// An output without rows has a part with the columns, and an output without a complete
+// part leaves no folder.
 func TestPartsWithoutRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.npz")
 	for _, commit := range []bool{false, true} {
@@ -247,8 +247,8 @@ func TestPartsWithoutRows(t *testing.T) {
 }
 
 // TestPartsKilledAtEachCall kills the process at each system call, while it writes an
-// output and while it replaces one. A _SUCCESS always fits the parts, and the next run
-// completes the output.
+// output and while it replaces one. A _SUCCESS always matches the parts, and the next
+// run completes the output.
 func TestPartsKilledAtEachCall(t *testing.T) {
 	needStrace(t)
 	for _, replace := range []bool{false, true} {

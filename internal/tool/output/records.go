@@ -9,11 +9,11 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// records writes a TFRecord file with one tf.train.Example a row, a feature for
-// each column, flat in row-major order. An Example has three kinds of list:
-// integers and booleans become int64s, floating-point numbers floats, strings
-// bytes. A float64 is rounded. A uint64 from 2^63 on keeps its bits, and so
-// reads as a negative int64. A complex number becomes two floats.
+// records writes a TFRecord file with one tf.train.Example per row and a feature for
+// each column, flat in row-major order. An Example has three kinds of list: integers
+// and booleans become int64s, floating-point numbers floats, strings bytes. A float64
+// is rounded. A uint64 from 2^63 on keeps its bits, and so reads as a negative int64. A
+// complex number becomes two floats.
 type records struct {
 	w   *sink
 	out *tfrecord.Writer
@@ -50,8 +50,8 @@ func (r *records) finish() error { return r.fail(r.out.Close()) }
 
 func (r *records) discard() {}
 
-// fail returns the sink's description of a failure if there is one, because
-// that has the place.
+// fail returns the sink's description of a failure if there is one, because that has
+// the location.
 func (r *records) fail(err error) error {
 	if err != nil && r.w.err != nil {
 		return r.w.err

@@ -14,14 +14,14 @@ import (
 // failure, with file, offset and cause, and returns it from then on.
 type sink struct {
 	w    io.Writer
-	dir  string // where an encoder may keep temporary files
-	name string // of the file, for messages
+	dir  string // folder for temporary files of an encoder
+	name string // name of the file, for messages
 	off  int64
 	rows int64 // number of rows given to the encoder so far
 	err  error
 	note func(string)
 
-	digest hash.Hash // of what was written; nil: nobody wants it
+	digest hash.Hash // digest of the written bytes; nil: not needed
 }
 
 // Write passes p on.
@@ -60,15 +60,15 @@ func (s *sink) fail(op string, offset int64, cause error) error {
 func ioError(file, op string, offset, rows int64, cause error) error {
 	var no syscall.Errno
 	if errors.As(cause, &no) {
-		cause = no // without the temporary file's name
+		cause = no // hides the temporary file's name
 	}
 	err := millrace.Errorf(millrace.ErrIO, "%s: %w, after %d records", op, cause, rows)
 	err.Op, err.File, err.Offset = op, file, offset
 	return err
 }
 
-// failed gives a failure of an encoder a place. A failure of the output itself
-// has one already; a failure of a temporary file gets the name of the output.
+// failed adds a location to a failure of an encoder. A failure of the output itself
+// already has one; a failure of a temporary file gets the name of the output.
 func (s *sink) failed(err error) error {
 	var placed *millrace.Error
 	if errors.As(err, &placed) {

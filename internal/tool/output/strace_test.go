@@ -12,10 +12,10 @@ import (
 	"millrace/internal/test/soak"
 )
 
-// never is a number of calls that no output takes, and the most that strace takes.
+// never is the largest count that strace accepts, more than the calls of any output.
 const never = 65535
 
-// outputCalls are the system calls that an output is made of.
+// outputCalls are the system calls that an output makes.
 var outputCalls = []string{"openat", "newfstatat", "flock", "ftruncate", "write", "copy_file_range", "fsync", "renameat", "close"}
 
 // injection is a fault at the n-th of a system call on the watched files, in a child
@@ -27,7 +27,7 @@ type injection struct {
 	n           int
 }
 
-// injected runs the child under strace and returns what it says; hit is false if the
+// injected runs the child under strace and returns its output; hit is false if the
 // child went through without the fault.
 func injected(t *testing.T, i *injection) (said string, hit bool) {
 	t.Helper()
@@ -65,9 +65,9 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// eachFault makes an output of every format again and again, with a fault at
-// another of the system calls that it takes, and has check look at the folder.
-// The output was there before with other contents.
+// eachFault writes an output of every format repeatedly, each time with a fault at
+// another system call, and calls check for the folder. The output existed before with
+// other contents.
 func eachFault(t *testing.T, fault string, check func(t *testing.T, path, want, said, call string)) {
 	needStrace(t)
 	for _, format := range formats {
@@ -104,8 +104,8 @@ func eachFault(t *testing.T, fault string, check func(t *testing.T, path, want, 
 	}
 }
 
-// next returns which call of a kind has the next fault: the next one in "make
-// soak", else ever fewer.
+// next returns the number of the call with the next fault: every call in "make soak",
+// otherwise at growing intervals.
 func next(n int) int {
 	if soak.Long() {
 		return n + 1
@@ -131,9 +131,9 @@ func TestKilledAtEachCall(t *testing.T) {
 	})
 }
 
-// TestErrorAtEachCall lets each system call fail: the failure is reported
-// with the file, and the output is the old one, or the new one where only the
-// folder could not be synced.
+// TestErrorAtEachCall lets each system call fail: the failure is reported with the
+// file, and the output is the old one, or the new one if only syncing the folder
+// failed.
 func TestErrorAtEachCall(t *testing.T) {
 	eachFault(t, "error=EIO", func(t *testing.T, path, want, said, call string) {
 		got, err := os.ReadFile(path)
@@ -146,7 +146,7 @@ func TestErrorAtEachCall(t *testing.T) {
 		if said == "" && string(got) != want {
 			t.Error("it said nothing, and the output is not there")
 		}
-		// Without the lock it is not known whose the temporary file is.
+		// Without the lock the owner of the temporary file is unknown.
 		if call != "flock" && call != "newfstatat" {
 			onlyFile(t, path)
 		}

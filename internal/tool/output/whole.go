@@ -16,9 +16,9 @@ func WriteFile(path string, data []byte, overwrite bool) error {
 	})
 }
 
-// WriteWhole writes what a function writes to a file, in the way of [WriteFile]. After an
-// error of the function there is no file, or the one that was there. Of the options it
-// uses Overwrite and Inputs.
+// WriteWhole writes the output of a function to a file, in the way of [WriteFile].
+// After an error of the function the previous file, if any, is unchanged. It uses the
+// options Overwrite and Inputs.
 func WriteWhole(path string, o *Options, write func(io.Writer) error) error {
 	f := &File{path: path, overwrite: o.Overwrite, enc: raw{}}
 	if err := f.open(o); err != nil {

@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// target is what a symbol stands for, once asked.
+// target is the cached resolution of a symbol.
 type target struct {
 	asked, bound bool
 	value        uint64
 }
 
-// bind returns what the dynamic linker will add to the library's address to
+// bind returns the offset that the dynamic linker will add to the library's address to
 // fill a pointer, if only this library can define the symbol.
 func (l *library) bind(r reference) (offset uint64, ok bool) {
 	switch r.kind {
 	case elf.R_X86_64_64:
-	case elf.R_X86_64_GLOB_DAT, elf.R_X86_64_JMP_SLOT: // their addend does not count
+	case elf.R_X86_64_GLOB_DAT, elf.R_X86_64_JMP_SLOT: // their addend is ignored
 		r.addend = 0
 	default:
 		return 0, false
@@ -51,8 +51,8 @@ func (l *library) resolve(index uint32) (value uint64, ok bool) {
 	return s.Value, !standard(name) && !l.before[string(name)]
 }
 
-// standardPrefixes start the mangled names of std::__cxx11 and of operators in
-// std. No other name of TensorFlow's is among those that libstdc++ defines.
+// standardPrefixes are the prefixes of the mangled names of std::__cxx11 and of
+// operators in std. TensorFlow shares no other names with libstdc++.
 var standardPrefixes = [...]string{"_ZNSt7__cxx11", "_ZNKSt7__cxx11", "_ZSt"}
 
 // standard reports whether libstdc++ may define a name.

@@ -54,11 +54,11 @@ func (l *library) copy(ctx context.Context, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// piece is how much is copied between two looks at the context.
+// piece is the number of bytes copied between two checks of the context.
 const piece = 64 << 20
 
-// copyAll copies the file. Where the file system can, the copy shares the
-// original's blocks: io.CopyN leaves the work to the kernel.
+// copyAll copies the file. If the file system supports it, the copy shares the
+// original's blocks: io.CopyN delegates to the kernel.
 func (l *library) copyAll(ctx context.Context, f *os.File) error {
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (l *library) changes() ([]table, error) {
 	return []table{{l.rela.at, data}, calls, count}, err
 }
 
-// relativeCount returns the value of DT_RELACOUNT: with how many relative
-// references the table of references in data begins.
+// relativeCount returns the value of DT_RELACOUNT: the number of relative references at
+// the start of the table of references in data.
 func (l *library) relativeCount(n int) (table, error) {
 	const entrySize, valueAt = 16, 8
 	for _, p := range l.elf.Progs {

@@ -61,7 +61,7 @@ func (l *library) read() error {
 	if err != nil {
 		return err
 	}
-	l.names = append(names.data, 0) // so that every name ends
+	l.names = append(names.data, 0) // so that every name is terminated
 	if l.rela, err = l.table(elf.DT_RELA, elf.DT_RELASZ); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (l *library) read() error {
 	return l.check()
 }
 
-// check returns an error about indices that lead out of a table.
+// check returns an error about indices outside of a table.
 func (l *library) check() error {
 	for i := range l.targets {
 		if name := binary.LittleEndian.Uint32(l.symbols[i*elf.Sym64Size:]); int(name) >= len(l.names) {

@@ -83,8 +83,8 @@ func TestCopyMeansTheSame(t *testing.T) {
 	}
 }
 
-// named returns the symbols to which the references of a library in data still
-// are by name, and those whose calls are still to be resolved.
+// named returns the symbols that are still referenced by name in a library's data, and
+// the symbols whose calls are still to be resolved.
 func named(t *testing.T, path string) (data, calls []string) {
 	t.Helper()
 	l, err := open(path)
@@ -112,7 +112,7 @@ func named(t *testing.T, path string) (data, calls []string) {
 	return ours(byName), ours(lazy)
 }
 
-// ours sorts the names that the sources have, and leaves out the compiler's.
+// ours returns the names of the sources, sorted, without the compiler's.
 func ours(names map[string]bool) []string {
 	maps.DeleteFunc(names, func(name string, _ bool) bool {
 		return strings.HasPrefix(name, "__") || strings.HasPrefix(name, "_ITM")
@@ -120,8 +120,8 @@ func ours(names map[string]bool) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Only names keep their references that another library can define, or that do
-// not stand for an address.
+// A reference keeps its name only if another library can define the name, or if it is
+// not an address.
 func TestCopyKeepsNames(t *testing.T) {
 	to := copies(t, compile(t))
 	tests := []struct {
@@ -142,8 +142,8 @@ func TestCopyKeepsNames(t *testing.T) {
 	}
 }
 
-// The same libraries give the same bytes, of the same size as before, and no
-// second copy over the first.
+// The same libraries give the same bytes, of the same size as before, and a copy does
+// not overwrite an existing one.
 func TestCopyIsReproducible(t *testing.T) {
 	dir := compile(t)
 	one, two := copies(t, dir), copies(t, dir)

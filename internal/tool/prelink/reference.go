@@ -8,7 +8,7 @@ import (
 
 // table is a table of relocations, or a part of the file with pointers.
 type table struct {
-	at   int64 // its place in the file
+	at   int64 // offset in the file
 	data []byte
 }
 

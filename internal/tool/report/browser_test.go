@@ -21,7 +21,7 @@ import (
 	"millrace/internal/tool/report"
 )
 
-// The report in a browser: "make browser-test" runs this where there is Chromium, and
+// The report in a browser: "make browser-test" runs this if there is Chromium, and
 // leaves the screenshots in build/browser.
 //
 // The browser shows the page in a frame, because its windows are at least 500 pixels
@@ -59,17 +59,17 @@ addEventListener("load", () => {
 });
 </script>`
 
-// measured is what the script found.
+// measured is the result of the script.
 type measured struct {
-	Width, Visible, Whole int // of the frame, of what is visible in it, and of the page
+	Width, Visible, Whole int // width of the frame, of its visible part, and of the page
 	Errors                []string
 	Charts                int
-	Curves                []int // of each chart
+	Curves                []int // number of curves of each chart
 	Cells, Stages         int
 }
 
-// The page of a run, and that of two runs side by side, shows its curves, scrolls
-// sideways on no screen, and the browser's console stays empty.
+// The page of a run, and that of two runs side by side, shows its curves, does not
+// scroll sideways on any screen, and leaves the browser's console empty.
 func TestBrowser(t *testing.T) {
 	testruntime.Need(t)
 	browser := chromium(t)
@@ -116,7 +116,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// trained trains the digits for a while and returns the run.
+// trained trains the digits model briefly and returns the run.
 func trained(t *testing.T) *report.Run {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "digits")

@@ -18,8 +18,8 @@ import (
 	"millrace"
 )
 
-// colors tell the runs apart, also for people who do not see all colors: the
-// palette of Okabe and Ito.
+// colors distinguish the runs, also for people with colour blindness: the palette of
+// Okabe and Ito.
 var colors = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{86, 180, 233, 255}, {230, 159, 0, 255}, {0, 0, 0, 255},
@@ -31,9 +31,9 @@ const (
 	chartHeight vg.Length = 240
 )
 
-// chart draws curves over the steps as an SVG element. The i-th run has the i-th
-// color in every chart; a run may have no curve. fromZero has the vertical axis
-// begin at 0, so that noise looks as small as it is.
+// chart draws curves over the steps as an SVG element. The i-th run has the i-th color
+// in every chart; a run may have no curve. fromZero makes the vertical axis begin at 0,
+// so that noise is not exaggerated.
 func chart(curves []*Series, fromZero bool) (template.HTML, error) {
 	p := plot.New()
 	p.X.Label.Text, p.X.Tick.Marker = "step", stepTicks{}
@@ -77,9 +77,9 @@ func (t stepTicks) Ticks(least, most float64) []plot.Tick {
 // setFont makes a text sans-serif and small.
 func setFont(f *font.Font) { f.Variant, f.Size = "Sans", 11 }
 
-// widen gives an axis without a range one: nothing would be drawn. Ticks are not
-// found either where the range is so small that their distance, added to a value,
-// does not change it.
+// widen gives an axis without a range a range, or the curve would not be drawn. It also
+// widens a range that is so small that adding the distance of ticks to a value does not
+// change it.
 func widen(a *plot.Axis) {
 	if a.Min > a.Max {
 		a.Min, a.Max = 0, 1
@@ -107,8 +107,8 @@ func addCurve(p *plot.Plot, s *Series, c color.Color) error {
 	return nil
 }
 
-// largest is the largest value that is drawn. The float32 of a loss is smaller, and
-// a range up to here can be computed with.
+// largest is the largest value that is drawn. The float32 of a loss is smaller, and a
+// range up to this value does not overflow.
 const largest = 1e100
 
 // finiteParts returns the points of a series, cut where a value cannot be drawn.
@@ -135,7 +135,7 @@ func finiteParts(s *Series) []plotter.XYs {
 // svgSize matches the fixed size of an SVG element, which the page sets itself.
 var svgSize = regexp.MustCompile(`<svg width="[^"]*" height="[^"]*"`)
 
-// svg writes a plot as an SVG element to stand in a page.
+// svg returns a plot as an SVG element for a page.
 func svg(p *plot.Plot) (template.HTML, error) {
 	canvas := vgsvg.New(chartWidth, chartHeight)
 	p.Draw(draw.New(canvas))

@@ -11,14 +11,14 @@ import (
 // inputOf is the input pipeline of a run.
 type inputOf struct {
 	Run     string
-	Batches int64 // for which the stages were timed; 0: they were not
+	Batches int64 // number of batches for which the stages were timed; 0: they were not timed
 	Stages  []stage
 }
 
 // stage is a box in the picture of an input pipeline.
 type stage struct {
 	Name, What string
-	Share      float64 // of the time of all stages, from 0 to 1; 0 where they were not timed
+	Share      float64 // share of the time of all stages, from 0 to 1; 0 if they were not timed
 	Details    []string
 }
 

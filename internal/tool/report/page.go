@@ -20,7 +20,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"number": number, "color": runColor, "shade": shade, "percent": percent,
 }).Parse(pageText))
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title    string
 	Runs     []*Run
@@ -42,10 +42,10 @@ type titled struct {
 	Chart template.HTML
 }
 
-// summaryRow is a figure of all runs.
+// summaryRow is a row of the summary: a figure for each run.
 type summaryRow struct {
 	Name   string
-	Values []string // one a run; "" where a run has none
+	Values []string // one per run; "" if a run has none
 }
 
 // matrixOf is the last confusion matrix of a run.
@@ -54,8 +54,8 @@ type matrixOf struct {
 	Matrix
 }
 
-// Names of what every logged step has, beside the loss and the scalars of the
-// signature.
+// Names of the values of every logged step, in addition to the loss and the scalars of
+// the signature.
 const (
 	lossName     = "loss"
 	stepsName    = "steps_per_s"
@@ -63,7 +63,7 @@ const (
 	waitName     = "input_wait"
 )
 
-// Write writes the page of one run, or of several side by side.
+// Write writes the page of one run, or of several runs for comparison.
 func Write(w io.Writer, runs []*Run) error {
 	NameApart(runs)
 	p := &page{Title: title(runs), Runs: runs, Rows: summary(runs)}
@@ -95,10 +95,10 @@ func title(runs []*Run) string {
 	return strings.Join(names, ", ")
 }
 
-// group is what a section shows.
+// group is the content of a section.
 type group struct {
 	title    string
-	names    []string // of series
+	names    []string // names of series
 	of       func(*Run) map[string]*Series
 	fromZero bool
 }
@@ -126,8 +126,8 @@ func lossFirst(names []string) []string {
 	return names
 }
 
-// addSection draws the series of a group, a chart a name. A group without any is
-// left out.
+// addSection draws the series of a group, one chart per name. A group without series is
+// omitted.
 func (p *page) addSection(g group) error {
 	s := section{Title: g.title}
 	for _, name := range g.names {
@@ -185,7 +185,7 @@ func summary(runs []*Run) []summaryRow {
 	return append(rows, row("share of the time waiting for input, mean", runs, func(r *Run) string { return mean(r.Training[waitName]) }))
 }
 
-// row asks each run for a figure.
+// row returns a figure of each run.
 func row(name string, runs []*Run, of func(*Run) string) summaryRow {
 	r := summaryRow{Name: name}
 	for _, run := range runs {
@@ -202,7 +202,7 @@ func (m *Matrix) Class(i int) string {
 	return strconv.Itoa(i)
 }
 
-// state says how a run ended, and whether nothing is known of how good it is.
+// state describes the end of a run, and says whether the run was never evaluated.
 func state(r *Run) string {
 	text := "not finished"
 	if r.Finish != nil {
@@ -228,7 +228,7 @@ func mean(s *Series) string {
 	return number(sum / float64(n))
 }
 
-// number writes a value as people read it.
+// number formats a value for people.
 func number(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e15 {
 		return figures.Count(int64(math.Round(v)))
@@ -236,7 +236,7 @@ func number(v float64) string {
 	return fmt.Sprintf("%.4g", v)
 }
 
-// percent writes a share: "12.5%".
+// percent formats a share: "12.5%".
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
 // runColor is the color of the i-th run in the charts.

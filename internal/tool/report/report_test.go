@@ -97,8 +97,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The picture of the input pipeline has the times that a profile measured, and the
-// stages of the plan without one.
+// The picture of the input pipeline has the times of a profile, or the stages of the
+// plan if there is no profile.
 func TestInput(t *testing.T) {
 	stages := `{"stages":[{"name":"shuffle","what":"records in a buffer of 30"}]`
 	for name, test := range map[string]struct {
@@ -125,7 +125,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// Charts of one point, of equal values and of none that is finite are drawn too.
+// Charts with one point, with equal values, or without finite values are drawn too.
 func TestOddCurves(t *testing.T) {
 	for name, log := range map[string]string{
 		"one point":  `{"step":1,"loss":3}` + "\n",

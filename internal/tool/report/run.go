@@ -17,15 +17,15 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// Run is what a RUN_DIR tells.
+// Run is the content of a RUN_DIR.
 type Run struct {
 	Dir        string
-	Name       string              // of the folder; unique in a report
+	Name       string              // name of the folder; unique in a report
 	Config     string              // run.json, indented
 	Training   map[string]*Series  // by name: the loss, the learning rate, throughput
 	Evaluation map[string]*Series  // by the metric's name
 	Matrices   map[string][]Matrix // confusion matrices by the metric's name, in the order of their steps
-	Input      *run.Input          // the stages of the input pipeline; nil: not known
+	Input      *run.Input          // the stages of the input pipeline; nil: unknown
 	Finish     *run.Finish         // nil: the run has not ended
 }
 
@@ -58,7 +58,7 @@ func (s *Series) Last() (Point, bool) {
 	return s.Points[len(s.Points)-1], true
 }
 
-// Steps returns the last step that the log tells of.
+// Steps returns the last step in the log.
 func (r *Run) Steps() int64 {
 	var last int64
 	for _, all := range []map[string]*Series{r.Training, r.Evaluation} {
@@ -98,7 +98,7 @@ func Read(dir string) (*Run, error) {
 	return r, r.readLog(folder.Log())
 }
 
-// readLog reads log.ndjson. A run that is going on may be writing its last line.
+// readLog reads log.ndjson. An ongoing run may be writing its last line.
 func (r *Run) readLog(path string) error {
 	for line, err := range run.LogLines(path) {
 		if err != nil {
@@ -164,8 +164,8 @@ func add(all map[string]*Series, name string, p Point) {
 	all[name].Points = append(all[name].Points, p)
 }
 
-// loggedValue is a value as the log has it: a number, a matrix, or the name of a
-// number that JSON does not have.
+// loggedValue is a value in the log: a number, a matrix, or the name of a number that
+// JSON does not have.
 type loggedValue struct {
 	number  float64
 	matrix  [][]float64
@@ -212,8 +212,7 @@ func (v *loggedValue) named(text []byte) error {
 	return nil
 }
 
-// NameApart gives runs whose folders have the same name their whole paths as
-// names.
+// NameApart uses the whole paths as the names of runs whose folders have the same name.
 func NameApart(runs []*Run) {
 	count := map[string]int{}
 	for _, r := range runs {
@@ -238,7 +237,7 @@ func seriesNames[V any](runs []*Run, of func(*Run) map[string]V) []string {
 	return slices.Compact(all)
 }
 
-// fileError is an error about a file of a run.
+// fileError returns an error about a file of a run.
 func fileError(file, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrIO, format, args...)
 	e.File = file
