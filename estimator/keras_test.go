@@ -51,6 +51,11 @@ var kerasOptimizers = map[string]func() optimizer.Optimizer{
 		adam.LearningRate = optimizer.Constant(0.01)
 		return adam
 	},
+	"regularized": func() optimizer.Optimizer {
+		sgd := optimizer.NewSGD()
+		sgd.LearningRate = optimizer.Constant(0.1)
+		return sgd
+	},
 	"noisy": func() optimizer.Optimizer {
 		sgd := optimizer.NewSGD()
 		sgd.LearningRate = optimizer.Constant(0.05)
@@ -124,9 +129,13 @@ func (r *kerasTraining) source(after int64) estimator.Source {
 
 // objective is the step that Keras made.
 func (r *kerasTraining) objective(name string) *estimator.Objective {
-	return &estimator.Objective{
+	o := &estimator.Objective{
 		Loss: losses.Loss{Type: losses.SparseSoftmaxCrossEntropy}, Labels: "y", Optimizer: kerasOptimizers[name](),
 	}
+	if name == "regularized" {
+		o.Predictions, o.More = "output_0", []estimator.Term{{Loss: losses.Loss{Type: losses.ModelOutput}, Predictions: "penalty"}}
+	}
+	return o
 }
 
 // train trains in dir until a step, and returns the losses and the variables after it.

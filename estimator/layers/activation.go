@@ -24,6 +24,40 @@ func LeakyRelu(n *Net, x tfbridge.Output) tfbridge.Output {
 	return n.f("LeakyRelu", map[string]any{"alpha": float32(0.2)}, x)
 }
 
+// ReluWith is keras.layers.ReLU: slope * (x - threshold) below threshold, and x from there on,
+// at most most; most 0 means no limit.
+func ReluWith(slope, threshold, most float64) Activation {
+	return func(n *Net, x tfbridge.Output) tfbridge.Output {
+		s := n.Scope
+		at := n.Const(float32(threshold))
+		above := graph.GreaterEqual(s, x, at)
+		if slope == 0 {
+			above = graph.Greater(s, x, at)
+		}
+		below := graph.Mul(s, graph.Sub(s, x, at), n.Const(float32(slope)))
+		y := n.f("SelectV2", nil, above, x, below)
+		if most > 0 {
+			y = graph.Minimum(s, y, n.Const(float32(most)))
+		}
+		return y
+	}
+}
+
+// LeakyReluWith is keras.layers.LeakyReLU: x where that is positive, else slope * x.
+func LeakyReluWith(slope float64) Activation {
+	return func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return n.f("LeakyRelu", map[string]any{"alpha": float32(slope)}, x)
+	}
+}
+
+// EluWith is keras.layers.ELU: x where that is positive, else alpha * (exp(x) - 1).
+func EluWith(alpha float64) Activation {
+	return func(n *Net, x tfbridge.Output) tfbridge.Output {
+		s := n.Scope
+		return n.f("SelectV2", nil, graph.Greater(s, x, n.Const(float32(0))), x, graph.Mul(s, n.Const(float32(alpha)), Elu(n, x)))
+	}
+}
+
 // Selu is the scaled exponential linear unit.
 func Selu(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Selu", nil, x) }
 

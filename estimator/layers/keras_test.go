@@ -25,6 +25,7 @@ type recordedTensor struct {
 	Shape    []int64
 	Integers bool
 	Values   []float32
+	Strings  []string // in the place of Values
 }
 
 // tensor returns the tensor. The caller closes it.
@@ -32,7 +33,13 @@ func (r recordedTensor) tensor(t *testing.T) *tfbridge.Tensor {
 	t.Helper()
 	var made *tfbridge.Tensor
 	var err error
-	if r.Integers {
+	if r.Strings != nil {
+		text := make([][]byte, len(r.Strings))
+		for i, s := range r.Strings {
+			text[i] = []byte(s)
+		}
+		made, err = tfbridge.NewStringTensor(r.Shape, text)
+	} else if r.Integers {
 		ints := make([]int32, len(r.Values))
 		for i, v := range r.Values {
 			ints[i] = int32(v)

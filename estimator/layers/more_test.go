@@ -95,3 +95,45 @@ var moreCases = map[string]func(n *Net, x, lengths tfbridge.Output) tfbridge.Out
 
 // So do the layers that were recorded later.
 func TestMoreOfKeras(t *testing.T) { compareWithKeras(t, "testdata/more.json", moreCases) }
+
+// words is the vocabulary of the recorded texts.
+var words = []string{"a", "river", "runs"}
+
+// lastCases are the layers of testdata/record_last.py.
+var lastCases = map[string]func(n *Net, x, lengths tfbridge.Output) tfbridge.Output{
+	"conv1d_transpose": activation(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return Conv1DTranspose(n, x, 3, 3, &ConvOptions{Strides: []int64{2}, Activation: Relu})
+	}),
+	"conv1d_transpose_same": activation(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return Conv1DTranspose(n, x, 2, 2, &ConvOptions{Strides: []int64{3}, Same: true, NoBias: true})
+	}),
+	"conv3d_transpose": activation(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return Conv3DTranspose(n, x, 2, []int64{2, 3, 1}, &ConvOptions{Strides: []int64{1, 2, 2}})
+	}),
+	"conv3d_transpose_same": activation(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return Conv3DTranspose(n, x, 2, []int64{2, 2, 2}, &ConvOptions{Strides: []int64{2, 1, 2}, Same: true})
+	}),
+	"relu": activation(ReluWith(0.1, 0.3, 1.2)), "relu_max": activation(ReluWith(0, 0, 0.5)), "relu_threshold": activation(ReluWith(0, 0.4, 0)),
+	"leaky_relu": activation(LeakyReluWith(0.3)), "elu": activation(EluWith(0.7)),
+	"masking": activation(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		y, _ := Masking(n, x, 0.5)
+		return y
+	}),
+	"mask": integers(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		_, mask := Masking(n, x, 0.5)
+		return mask
+	}),
+	"text": integers(func(n *Net, x tfbridge.Output) tfbridge.Output { return TextVectorization(n, x, words, nil) }),
+	"text_cut": integers(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return TextVectorization(n, x, words, &TextOptions{Length: 2})
+	}),
+	"text_long": integers(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return TextVectorization(n, x, words, &TextOptions{Length: 9, KeepPunctuation: true})
+	}),
+	"text_cased": integers(func(n *Net, x tfbridge.Output) tfbridge.Output {
+		return TextVectorization(n, x, words, &TextOptions{KeepCase: true})
+	}),
+}
+
+// And those that were recorded last.
+func TestLastOfKeras(t *testing.T) { compareWithKeras(t, "testdata/last.json", lastCases) }

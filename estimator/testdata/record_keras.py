@@ -61,7 +61,21 @@ def noisy():
     return keras.Model(inputs, Noisy(name="noisy")(L.Dense(6, name="dense")(inputs))), keras.optimizers.SGD(0.05)
 
 
-MODELS = {"cnn": cnn, "shared": shared, "noisy": noisy}
+def regularized():
+    """Penalties of kernels, a bias and an output, which Keras adds to the loss."""
+    inputs = keras.Input((6,), name="x")
+    x = L.Dense(5, "tanh", kernel_regularizer=keras.regularizers.L1L2(0.01, 0.02), bias_regularizer="l2", name="first")(inputs)
+    x = L.Dense(5, kernel_regularizer=keras.regularizers.L2(0.1), activity_regularizer=keras.regularizers.L1(0.003), name="second")(x)
+    return keras.Model(inputs, L.Dense(3, name="head")(x)), keras.optimizers.SGD(0.1)
+
+
+MODELS = {"cnn": cnn, "shared": shared, "noisy": noisy, "regularized": regularized}
+
+
+def with_penalty(model, x):
+    """What a model with penalties exports: model.export leaves them out."""
+    y = model(x, training=True)
+    return {"output_0": y, "penalty": tf.add_n(model.losses)} if model.losses else y
 
 
 def export(model, folder):
@@ -69,7 +83,7 @@ def export(model, folder):
     archive.track(model)
     signature = [keras.InputSpec(shape=model.input_shape, dtype="float32", name="x")]
     archive.add_endpoint("serve", lambda x: model(x, training=False), signature)
-    archive.add_endpoint("train", lambda x: model(x, training=True), signature)
+    archive.add_endpoint("train", lambda x: with_penalty(model, x), signature)
     archive.write_out(folder, verbose=False)
 
 
@@ -91,7 +105,7 @@ def record(make, number, folder):
     @tf.function
     def step(x, y):
         with tf.GradientTape() as tape:
-            loss = loss_of(y, model(x, training=True))
+            loss = loss_of(y, model(x, training=True)) + sum(model.losses)
         variables = model.trainable_variables
         optimizer.apply_gradients(zip(tape.gradient(loss, [v.value for v in variables]), variables))
         return loss

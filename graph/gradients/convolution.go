@@ -13,15 +13,11 @@ var convolutionRules = map[string]rule{
 	"Conv3D": func(c *call) []tfbridge.Output {
 		return convolution(c, "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2", "strides", "padding", "data_format", "dilations")
 	},
-	// A transposed convolution is the derivative of a convolution. Its own derivative
-	// is that convolution.
 	"Conv2DBackpropInput": func(c *call) []tfbridge.Output {
-		a := c.attrs("strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu")
-		return []tfbridge.Output{
-			{},
-			c.lazy(1, func() tfbridge.Output { return c.fa("Conv2DBackpropFilter", a, c.d(0), c.shape(c.x(1)), c.x(2)) }),
-			c.lazy(2, func() tfbridge.Output { return c.fa("Conv2D", a, c.d(0), c.x(1)) }),
-		}
+		return transposed(c, "Conv2D", "Conv2DBackpropFilter", "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu")
+	},
+	"Conv3DBackpropInputV2": func(c *call) []tfbridge.Output {
+		return transposed(c, "Conv3D", "Conv3DBackpropFilterV2", "strides", "padding", "data_format", "dilations")
 	},
 }
 
@@ -35,6 +31,17 @@ func convolution(c *call, input, filter string, attrs ...string) []tfbridge.Outp
 		c.lazy(1, func() tfbridge.Output {
 			return c.setShape(c.fa(filter, a, c.x(0), c.shape(c.x(1)), c.d(0)), c.x(1))
 		}),
+	}
+}
+
+// transposed returns the derivatives of a transposed convolution of a size, filter and input,
+// which is the derivative of a convolution. Its own derivative is that convolution.
+func transposed(c *call, convolution, filter string, attrs ...string) []tfbridge.Output {
+	a := c.attrs(attrs...)
+	return []tfbridge.Output{
+		{},
+		c.lazy(1, func() tfbridge.Output { return c.fa(filter, a, c.d(0), c.shape(c.x(1)), c.x(2)) }),
+		c.lazy(2, func() tfbridge.Output { return c.fa(convolution, a, c.d(0), c.x(1)) }),
 	}
 }
 

@@ -76,6 +76,11 @@ var numericCases = map[string]numericCase{
 		filter := graph.Reshape(s, graph.Slice(s, graph.Reshape(s, x, s.Const([]int32{-1})), s.Const([]int32{3}), s.Const([]int32{8})), s.Const([]int32{2, 2, 2, 1, 1}))
 		return s.Op1("Conv3D", map[string]any{"strides": []int64{1, 1, 2, 1, 1}, "padding": "SAME"}, x, filter)
 	}},
+	"Conv3DBackpropInputV2": {volume, func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
+		filter := graph.Reshape(s, graph.Slice(s, graph.Reshape(s, x, s.Const([]int32{-1})), s.Const([]int32{3}), s.Const([]int32{8})), s.Const([]int32{2, 2, 2, 1, 1}))
+		sizes := graph.Mul(s, graph.Cast(s, graph.Shape(s, x), tfbridge.Int32), s.Const([]int32{1, 1, 2, 1, 1}))
+		return s.Op1("Conv3DBackpropInputV2", map[string]any{"strides": []int64{1, 1, 2, 1, 1}, "padding": "SAME"}, sizes, filter, x)
+	}},
 	"CTCLoss": {[]int64{4, 1, 3}, func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 		return s.Op("CTCLoss", nil, x, s.Const([][]int64{{0, 0}, {0, 1}}), s.Const([]int32{1, 0}), s.Const([]int32{4}))[0]
 	}},
