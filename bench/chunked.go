@@ -21,7 +21,7 @@ const (
 	speechFeatures = 40
 	speechShortest = 100 // frames
 	speechLongest  = 1500
-	speechEpochs   = 40   // so that the start of the session does not count
+	speechEpochs   = 40   // many, so that the start of the session is negligible
 	speechFrames   = 5000 // of a batch
 )
 
@@ -89,7 +89,7 @@ func prepareSpeech(ctx context.Context, s settings) (*speech, error) {
 	return q, nil
 }
 
-// make writes the sequences unless they exist, and what both sides are told.
+// make writes the sequences unless they exist, and the settings of both sides.
 func (q *speech) make() error {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range speechRecords {
@@ -128,7 +128,7 @@ func (q *speech) make() error {
 	return writeJSON(q.config, object{"type": "chunked_sequence", "args": args})
 }
 
-// run measures chunked_sequence alone.
+// run measures only chunked_sequence.
 func (q *speech) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	rounds, err := repeat(s.rounds, func() (r round, err error) {
 		r.Speech, err = q.measure(ctx)
@@ -143,8 +143,8 @@ func (q *speech) run(ctx context.Context, s settings, out io.Writer) (bool, erro
 	return table(out, rounds, speechRows()), nil
 }
 
-// measure takes one round. It measures the copy right before and right after
-// Millrace, and takes the faster one.
+// measure takes one round. It measures the copy right before and right after Millrace,
+// and uses the faster one.
 func (q *speech) measure(ctx context.Context) (r speechRound, err error) {
 	if err := readAnew(q.folder); err != nil {
 		return r, err

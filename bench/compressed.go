@@ -13,9 +13,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// The records of the reading benchmark, compressed. Inflating them takes longer than all
-// else, so a row compares with inflating alone: the same zlib, one processor and no
-// record.
+// The records of the reading benchmark, compressed. Inflating them takes longer than
+// all other work, so one row compares with inflating alone, by the same zlib on one
+// processor.
 
 // Targets of compressed records, as ratios of records/s.
 const (
@@ -90,7 +90,7 @@ func (z *compressed) make(epochs int) error {
 	return writeJSON(filepath.Join(z.folder, manifestName), manifest)
 }
 
-// compress writes a file again, as one gzip member.
+// compress writes a file as one gzip member.
 func compress(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -112,7 +112,7 @@ func compress(from, to string) error {
 	return out.Close()
 }
 
-// run measures compressed files alone.
+// run measures only compressed files.
 func (z *compressed) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	rounds, err := repeat(s.rounds, func() (r round, err error) {
 		r.Compressed, err = z.measure(ctx)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Records that are written, from structs in memory and from tables in files, compared with a
+// Writing records, from structs in memory and from tables in files, compared with a
 // loop in Python. Structs are also compared with plain C++ on one thread, which copies
 // records that are encoded already and computes their checksums.
 const (
@@ -50,7 +50,7 @@ type convertRound struct {
 // pythonWritten is what the script prints of structs.
 type pythonWritten struct {
 	pythonRate
-	Anew float64 `json:"anew_records_per_s"` // of the fastest way that makes each Example anew
+	Anew float64 `json:"anew_records_per_s"` // of the fastest way that makes a new Example for each record
 }
 
 // bareRate is what plain C++ prints.
@@ -71,7 +71,7 @@ type pythonTable struct {
 	Rows    int64              `json:"rows"`
 	Seconds float64            `json:"seconds"`
 	Way     string             `json:"way"`
-	Anew    float64            `json:"anew_records_per_s"` // of the first rows, without reading: each Example made anew
+	Anew    float64            `json:"anew_records_per_s"` // of the first rows, without reading: a new Example for each
 	Reading map[string]float64 `json:"reading_s"`
 	Sample  map[string]float64 `json:"sample_s"`
 }
@@ -115,7 +115,7 @@ func compileBare(ctx context.Context, program, source string) error {
 	return nil
 }
 
-// run measures writing alone.
+// run measures only writing.
 func (c *converting) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	rounds, err := repeat(s.rounds, func() (r round, err error) {
 		r.Convert, err = c.measure(ctx)
@@ -155,8 +155,8 @@ func (c *converting) measure(ctx context.Context) (r convertRound, err error) {
 	return r, nil
 }
 
-// measureStructs writes structs, on all sides the best of some passes. Plain C++ is measured
-// before and after Millrace.
+// measureStructs measures writing structs, on all sides the best of some passes. Plain
+// C++ is measured before and after Millrace.
 func (c *converting) measureStructs(ctx context.Context, r *convertRound) error {
 	ours, theirs, plain := filepath.Join(c.out, "structs"), filepath.Join(c.out, "python.tfrecords"), filepath.Join(c.out, "plain.tfrecords")
 	if err := c.writeStructs(ours); err != nil { // the first pass: plain C++ needs the records
@@ -202,7 +202,7 @@ func (c *converting) plain(ctx context.Context, records, out string) (b bareRate
 }
 
 // measureTable converts a table. Ours is the time of the whole process; Python's begins
-// when its libraries are there.
+// when its libraries are loaded.
 func (c *converting) measureTable(ctx context.Context, kind string) (r tableRound, err error) {
 	ours, theirs := filepath.Join(c.out, "table"), filepath.Join(c.out, "table.tfrecords")
 	if err := readFileAnew(c.tables[kind]); err != nil {

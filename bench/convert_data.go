@@ -73,8 +73,8 @@ const tableHead = "id,title,genre,year,plays,live,loud,tempo,length,score\n"
 
 var genres = []string{"blues", "country", "electronic", "folk", "hip hop", "jazz", "pop", "rock"}
 
-// makeTables writes a table of so many MB, unless it is there, and lets Python write it as
-// Parquet.
+// makeTables writes a table of the given number of MB unless it exists, and lets Python
+// write it as Parquet.
 func (c *converting) makeTables(ctx context.Context, mb int) error {
 	path := filepath.Join(c.dir, fmt.Sprintf("table-%d", mb))
 	c.tables = map[string]string{csvTable: path + ".csv", parquetTable: path + ".parquet"}

@@ -15,8 +15,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// Records are the same if their values are, whatever the order of the features, and a changed
-// value, a changed order and a missing record are noticed.
+// Records are the same if their values are, whatever the order of the features. A
+// changed value, a changed order and a missing record are noticed.
 func TestSameRecords(t *testing.T) {
 	x := example.Named{Name: "x", Feature: example.Feature{Kind: example.Float, Floats: []float32{1, 2}}}
 	y := example.Named{Name: "y", Feature: example.Feature{Kind: example.Int64, Ints: []int64{3}}}

@@ -47,7 +47,7 @@ func TestRecordsAreTheSame(t *testing.T) {
 	}
 }
 
-// What was made is used again.
+// Existing files are used again.
 func TestMakeOnce(t *testing.T) {
 	f := layout(t.TempDir(), 10)
 	if err := f.make(10, 1); err != nil {

@@ -44,13 +44,13 @@ type live struct {
 	input  string // of the signature
 }
 
-// prepareLive loads the model and compiles the bare call.
+// prepareLive loads the model and compiles the program with the bare call.
 func prepareLive(ctx context.Context, s sides) (*live, error) {
 	r, err := tfbridge.Open(nil)
 	if err != nil {
 		return nil, err
 	}
-	// Run in the calling thread, as a service does for small models. The bare
+	// The model runs in the calling thread, as in a service for small models. The bare
 	// call does the same.
 	m, err := tfbridge.LoadSavedModel(liveModel, []string{"serve"}, &tfbridge.SessionOptions{IntraOpThreads: 1, InterOpThreads: -1})
 	if err != nil {
@@ -78,8 +78,8 @@ func prepareLive(ctx context.Context, s sides) (*live, error) {
 	return l, nil
 }
 
-// liveArguments returns the arguments of a measuring program: the number of
-// calls, more, and the shape.
+// liveArguments returns the arguments of a measuring program: the number of calls, more
+// arguments, and the shape.
 func liveArguments(more ...string) []string {
 	args := append([]string{strconv.Itoa(liveWarm), strconv.Itoa(liveCalls)}, more...)
 	for _, d := range liveShape {
@@ -121,7 +121,8 @@ func (l *live) measure(ctx context.Context) (r liveRound, err error) {
 	return r, runJSON(ctx, &r.Python, l.python.program, args...)
 }
 
-// calls predicts image by image, each fed from a slice and its result read.
+// calls predicts image by image. Each image is fed from a slice, and its result is
+// read.
 func (l *live) calls() (latency, error) {
 	data := make([]float32, values(liveShape))
 	times := make([]time.Duration, 0, liveCalls)

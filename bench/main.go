@@ -1,9 +1,8 @@
-// Command bench compares Millrace with TensorFlow's own Python on the same
-// files, in one run, and prints ratios. It makes the files, a virtual
-// environment with the same TensorFlow release and a small model under
-// build/bench, then measures both sides in turn, round by round, each in a
-// process of its own. Figures depend on the machine, so the targets are for
-// ratios.
+// Command bench compares Millrace with TensorFlow's own Python on the same files, in
+// one run, and prints ratios. It makes the files, a virtual environment with the same
+// TensorFlow release and a small model under build/bench, then measures both sides in
+// turn, round by round, each in a separate process. Figures depend on the machine, so
+// the targets are for ratios.
 //
 //	go run ./bench            what "make bench" runs
 //	go run ./bench -rounds 1  a quick look
@@ -43,7 +42,7 @@ type settings struct {
 	only     string // "" = everything
 }
 
-// What can be measured alone.
+// Values of -only.
 const (
 	onlyTraining  = "training"
 	onlyServing   = "serving"
@@ -166,7 +165,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	return everything(ctx, s, &parts{t, v, z, k, c}, out)
 }
 
-// parts are what is prepared before everything is measured.
+// parts are prepared before everything is measured.
 type parts struct {
 	training   *training
 	serving    *serving

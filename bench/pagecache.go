@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// readAnew brings the records of a folder into the page cache as reading them
-// from a disk does. The cache keeps a file in pieces: large ones if the file
-// was read in order, and others if it was written in small steps or while memory
-// was fragmented. Copying out of small pieces takes twice as long, so without
-// this the history of the machine would be measured.
+// readAnew brings the records of a folder into the page cache as reading them from a
+// disk does. The cache keeps a file in pieces: large ones if the file was read in
+// order, and others if it was written in small steps or while memory was fragmented.
+// Copying out of small pieces takes twice as long, so without this the result would
+// depend on the machine's history.
 func readAnew(folder string) error {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.tfrecords"))
 	if err != nil {
@@ -31,7 +31,7 @@ func readFileAnew(path string) error {
 		return err
 	}
 	defer file.Close()
-	if err := file.Sync(); err != nil { // only what is on the disk can be dropped
+	if err := file.Sync(); err != nil { // only synced data can be dropped
 		return err
 	}
 	if err := dropFromCache(file); err != nil {

@@ -11,18 +11,18 @@ import (
 	"millrace/tfbridge"
 )
 
-// The two ways of package datapipeline to bring batches to a model: fed one by one, and
-// staged by queues ahead of the model. RETURNN wrote the second one because feeding cuts
-// and copies while the model waits. So staging must not be slower beside a model that
-// computes, here a small classifier of frames. Without a model nothing waits, and the
-// rates tell what each way costs in all.
+// The two ways of package datapipeline to bring batches to a model: feeding them one by
+// one, and staging them by queues ahead of the model. RETURNN wrote the second one
+// because feeding cuts and copies while the model waits. So staging must not be slower
+// than feeding with a model that computes, here a small classifier of frames. Without a
+// model nothing waits, and the rates show the whole cost of each way.
 const (
 	providerSequences = 400
-	providerEpochs    = 5 // measured, behind one that is not
+	providerEpochs    = 5 // measured, after one that is not
 	providerHidden    = 128
 )
 
-// providerTarget is the target as a ratio of frames/s, beside the model.
+// providerTarget is the target as a ratio of frames/s, with the model.
 const providerTarget = 1
 
 // providers are the ways by name.
@@ -76,13 +76,13 @@ func speechDataset(sequences int) (d *datapipeline.StaticDataset, frames int, er
 	return d, frames, nil
 }
 
-// besideModel follows the name of a way where a model computes.
+// besideModel is the suffix of a way's name for a measurement with a model.
 const besideModel = "_model"
 
-// providerRun says what is measured.
+// providerRun describes a measurement.
 type providerRun struct {
 	epochs int
-	model  bool // a model computes; if not, a batch is only taken
+	model  bool // whether a model computes; if not, batches are only taken
 }
 
 // fetch returns what a run fetches of a batch of frames: one number.

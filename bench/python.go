@@ -42,10 +42,9 @@ func (p *python) prepare(ctx context.Context) error {
 	return p.run(ctx, &made, "model", p.model)
 }
 
-// environment returns the Python of a virtual environment with the
-// requirements of some files. It makes the environment if it does not exist, or
-// was made of others: the file "ready", which is written last, holds a copy of
-// them.
+// environment returns the Python of a virtual environment with the requirements of some
+// files. It makes the environment if it does not exist or was made with other
+// requirements: the file "ready", which is written last, holds a copy of them.
 func environment(ctx context.Context, dir string, files ...string) (string, error) {
 	program, ready := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "ready")
 	install := []string{program, "-m", "pip", "install", "--quiet"}
@@ -81,7 +80,7 @@ func (p *python) rate(ctx context.Context, mode string, args ...string) (r pytho
 	return r, err
 }
 
-// rates measures jobs, each of which a script finds in their JSON, its last argument.
+// rates measures jobs. They are the script's last argument, as JSON.
 func rates[Job any](ctx context.Context, p *python, jobs []Job, args ...string) ([]pythonRate, error) {
 	text, err := json.Marshal(jobs)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// The pipeline of queues of TensorFlow's guide, with as many goroutines here as
-// threads in Python: read, parse, shuffle, batch. In the guide a run reads one record.
+// The pipeline of queues of TensorFlow's guide, with as many goroutines here as threads
+// in Python: read, parse, shuffle, batch. In the guide a run reads one record.
 // TensorFlow's reader hands each read to a thread of its own, which takes most of that
-// run whatever language it is started from. Ours reads in the thread of the run.
+// run in every language. Our reader reads in the thread of the run.
 const (
 	queueScript          = "bench/bench_python_queues.py"
 	queueMinAfterDequeue = 1000
@@ -137,7 +137,7 @@ func queueRows() []row {
 	return append(rows, providerRows()...)
 }
 
-// runQueues measures and reports pipelines of queues alone.
+// runQueues measures and reports only pipelines of queues.
 func runQueues(ctx context.Context, s settings, p python, out io.Writer) (bool, error) {
 	rounds, err := repeat(s.rounds, func() (r round, err error) {
 		r.Queues, err = measureQueues(ctx, p)

@@ -9,12 +9,12 @@ import (
 )
 
 // Records of several kinds, compared with the best of several pipelines in Python, and
-// with the limit: plain C++ on one thread that reads, checks and decodes these records and
-// knows nothing else.
+// with the limit: plain C++ on one thread that reads, checks and decodes only these
+// records.
 const (
 	recordsScript = "bench/bench_python_records.py"
 	limitSource   = "bench/bare/limit.cc"
-	recordEpochs  = 200 // so that the start of the session does not count
+	recordEpochs  = 200 // many, so that the start of the session is negligible
 	limitPasses   = 20
 )
 
@@ -23,8 +23,8 @@ type recordKind struct {
 	name   string // for people
 	kind   string // for the other programs
 	batch  int
-	python float64 // target: so many times Python's rate
-	limit  float64 // target: such a part of the limit
+	python float64 // target: multiple of Python's rate
+	limit  float64 // target: fraction of the limit
 	folder string
 	config string
 }
@@ -43,7 +43,7 @@ func recordKinds(data, dir string) []*recordKind {
 // key names the kind among the results.
 func (k *recordKind) key() string { return k.kind + "-" + strconv.Itoa(k.batch) }
 
-// records measures them.
+// records measures all kinds of records.
 type records struct {
 	sides
 	kinds   []*recordKind
@@ -91,7 +91,7 @@ func prepareRecords(ctx context.Context, s sides) (*records, error) {
 	return r, err
 }
 
-// run measures records alone.
+// run measures only records.
 func (r *records) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	rounds, err := repeat(s.rounds, func() (x round, err error) {
 		x.Records, err = r.measure(ctx)
@@ -162,7 +162,7 @@ type recordJob struct {
 	Kind   string `json:"kind"`
 	Folder string `json:"folder"`
 	Batch  int    `json:"batch"`
-	Way    string `json:"way,omitempty"` // the only one to measure
+	Way    string `json:"way,omitempty"` // if set, only this way is measured
 }
 
 // theirs measures Python: every way in the first round, and then only the fastest one.

@@ -8,7 +8,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// What the other kinds of records hold.
+// The contents of the other kinds of records.
 const (
 	imageRecords = 20_000
 	imagePixels  = 28 * 28

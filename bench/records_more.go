@@ -22,8 +22,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// What else is measured of records: images that are decoded, how long many records take to
-// open, and how large a state is.
+// More measurements of records: decoding images, the time to open many records, and the
+// size of a state.
 const (
 	jpegRecords = 1_000
 	jpegSize    = 224 // pixels
@@ -38,7 +38,7 @@ const (
 	largeBytes   = 100_000
 )
 
-// Targets of these.
+// Targets of these measurements.
 const (
 	jpegTarget      = 1.1
 	jpegAloneTarget = 0.9
@@ -47,7 +47,7 @@ const (
 	bufferedTarget  = 10
 )
 
-// recordsMore measures them.
+// recordsMore makes these measurements.
 type recordsMore struct {
 	sides
 	exact, buffered    string // configs of shuffling
@@ -55,7 +55,7 @@ type recordsMore struct {
 	opening, shuffling string // configs
 }
 
-// moreRound is one measurement of them.
+// moreRound is one round of these measurements.
 type moreRound struct {
 	JPEG        float64    `json:"jpeg_images_per_s"`
 	JPEGAlone   float64    `json:"jpeg_alone_images_per_s"` // without reading and batches
@@ -115,7 +115,7 @@ func jpegRecord(rng *rand.Rand) []byte {
 	}
 	var text bytes.Buffer
 	if err := jpeg.Encode(&text, img, &jpeg.Options{Quality: 90}); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // writing to a buffer does not fail
 	}
 	return textRecord(text.Bytes())
 }
@@ -152,8 +152,8 @@ func (m *recordsMore) measure(ctx context.Context) (r moreRound, err error) {
 	return r, err
 }
 
-// images returns how many JPEGs a second a dataset of two threads makes ready for a model: those of
-// a file, or of memory, without reading, batches and prefetching.
+// images returns the rate in JPEGs/s at which a dataset with two threads decodes images
+// for a model: those of a file, or of memory, without reading, batches and prefetching.
 func (m *recordsMore) images(ctx context.Context, alone bool) (float64, error) {
 	s := graph.NewScope()
 	defer s.Graph().Close()
@@ -211,7 +211,7 @@ func (m *recordsMore) state(ctx context.Context) (float64, error) {
 func imagesRate(v float64) string { return fmt.Sprintf("%.0f images/s", v) }
 func kilobytes(v float64) string  { return fmt.Sprintf("%.1f kB", v/1e3) }
 
-// moreRows are their comparisons.
+// moreRows are the comparisons of these measurements.
 func moreRows() []row {
 	images := func(r round) float64 { return r.Records.JPEG }
 	return []row{

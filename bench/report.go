@@ -69,9 +69,9 @@ func report(out io.Writer, rounds []round, records []row) bool {
 	return met
 }
 
-// table prints comparisons and returns whether every target is met. Figures are
-// medians over the rounds; a ratio is the median of the ratios of all rounds,
-// so that a machine that slows down affects both sides.
+// table prints comparisons and returns whether every target is met. Figures are medians
+// over the rounds; a ratio is the median of the ratios of all rounds, because a
+// slowdown of the machine affects both figures of a round.
 func table(out io.Writer, rounds []round, rows []row) bool {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tmillrace\tpython\tratio\ttarget\t")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rounded returns a round in which Millrace is f times as good as it needs.
+// rounded returns a round in which Millrace is f times as good as the targets require.
 func rounded(f float64) round {
 	var r round
 	r.Read.RecordsPerS, r.Predict.RecordsPerS = 100_000*f, 120_000*f
@@ -30,7 +30,8 @@ func rounded(f float64) round {
 	return r
 }
 
-// converted returns writing in which Millrace is f times as good as it needs.
+// converted returns a round of writing in which Millrace is f times as good as the
+// targets require.
 func converted(f float64) convertRound {
 	r := convertRound{Structs: 1e6 * f, Tables: map[string]tableRound{}}
 	r.StructsPython.RecordsPerS = 1e6 / writeTarget
@@ -41,7 +42,8 @@ func converted(f float64) convertRound {
 	return r
 }
 
-// recorded returns records in which Millrace is f times as good as it needs.
+// recorded returns a round of records in which Millrace is f times as good as the
+// targets require.
 func recorded(f float64) recordRound {
 	r := recordRound{Kinds: map[string]*kindRound{}, Exact: figures{RecordsPerS: 500 * f}, Order: figures{RecordsPerS: 1000}}
 	for _, k := range recordKinds("", "") {

@@ -13,9 +13,9 @@ import (
 // dumpedBatches is how many batches of both sides are compared. Scripts dump as many.
 const dumpedBatches = 2
 
-// same compares the first batches of a config with those that a script of Python dumps, because
-// a benchmark is only valid if both sides give the same. The script is the first of args, and
-// prints the batches by the way of making them.
+// same compares the first batches of a config with those that a Python script dumps,
+// because a benchmark is valid only if both sides give the same batches. The script is
+// the first of args. It prints the batches by the way of making them.
 func (s sides) same(ctx context.Context, config string, args ...string) error {
 	out, err := exec.CommandContext(ctx, s.millrace.program, "dump", config, "-n", strconv.Itoa(dumpedBatches)).Output()
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	chunk        = 10_000 // samples of a record
 	chunkRecords = 500    // of a file
 	chunkFiles   = 8
-	chunkEpochs  = 100 // so that the start of the session does not count
+	chunkEpochs  = 100 // many, so that the start of the session is negligible
 	copyPasses   = 10
 	windowBatch  = 32
 	longWindow   = 10_000
@@ -30,12 +30,12 @@ const (
 	passSamples  = chunk * chunkRecords * chunkFiles // samples of a pass
 )
 
-// windowKind is windows of one size, and what is asked of them.
+// windowKind is windows of one size, and their targets.
 type windowKind struct {
 	size   int
-	slide  float64 // target: so many times Python's slide over samples; 0 = not measured
-	chunks float64 // target: so many times Python's chunks cut up; 0 = none
-	copies float64 // target: such a part of copies in memory
+	slide  float64 // target: multiple of the rate of Python's slide over samples; 0 = not measured
+	chunks float64 // target: multiple of the rate of Python's chunks cut up; 0 = none
+	copies float64 // target: fraction of the rate of copies in memory
 }
 
 var windowKinds = []windowKind{

@@ -87,7 +87,7 @@ func (q *sequences) measure(ctx context.Context) (r sequenceRound, err error) {
 	return r, q.theirs(ctx, &r)
 }
 
-// run measures the sequence loaders alone.
+// run measures only the sequence loaders.
 func (q *sequences) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	rounds, err := repeat(s.rounds, func() (x round, err error) {
 		x.Sequences, err = q.measure(ctx)
@@ -102,8 +102,8 @@ func (q *sequences) run(ctx context.Context, s settings, out io.Writer) (bool, e
 	return table(out, rounds, sequenceRows()), nil
 }
 
-// windows measures windows of a size. It measures the copy right before and
-// right after Millrace, and takes the faster one.
+// windows measures windows of a size. It measures the copy right before and right after
+// Millrace, and uses the faster one.
 func (q *sequences) windows(ctx context.Context, f form, size int) (*windowRound, error) {
 	w := &windowRound{}
 	err := readAnew(f.folder)
@@ -131,7 +131,7 @@ type job struct {
 	Folder string `json:"folder"`
 	Form   string `json:"form,omitempty"`
 	Size   int    `json:"size,omitempty"`
-	Way    string `json:"way,omitempty"` // the only one to measure
+	Way    string `json:"way,omitempty"` // if set, only this way is measured
 }
 
 // theirs measures Python: every way in the first round, and then only the

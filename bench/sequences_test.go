@@ -12,7 +12,7 @@ func sequenced(f float64) sequenceRound {
 	for _, form := range []string{"float", "raw"} {
 		for _, kind := range []struct {
 			size                  int
-			slide, chunks, copies float64 // what is asked for
+			slide, chunks, copies float64 // targets
 		}{{100, 20, 20, 0.2}, {1_000, 0, 30, 0.6}, {4_000, 0, 30, 0.6}, {10_000, 20, 0, 0.5}} {
 			w := &windowRound{Ours: figures{RecordsPerS: 60e6 * f / float64(kind.size)}, Copy: 60e6 / kind.copies}
 			w.Samples = samplesPerSecond(w.Ours, kind.size)
@@ -24,7 +24,7 @@ func sequenced(f float64) sequenceRound {
 	return s
 }
 
-// What is judged of the sequence loaders is what was asked for.
+// Sequence loaders are compared with their own targets only.
 func TestSequenceRows(t *testing.T) {
 	for _, f := range []float64{0.9, 1.1} {
 		r := round{Sequences: sequenced(f)}

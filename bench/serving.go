@@ -15,9 +15,9 @@ import (
 	"millrace/internal/tool/load"
 )
 
-// Servers. Ours is millrace serve; theirs is FastAPI with uvicorn, a process for
-// each processor. All serve the SavedModels that the training benchmark makes.
-// internal/tool/load is the client of all of them, on the same processors.
+// Servers. Ours is millrace serve; Python's is FastAPI with uvicorn, one process for
+// each processor. All serve the SavedModels that the training benchmark makes. The
+// client of all is internal/tool/load, on the same processors.
 const (
 	servingRequirements = "bench/serving-requirements.txt"
 	servingPath         = "/v1/models/m:predict"
@@ -47,12 +47,12 @@ type serving struct {
 	bodies  [][]byte
 }
 
-// served is what a load has measured.
+// served is the result of a load.
 type served struct {
 	RequestsPerS float64 `json:"requests_per_s"`
 	P50S         float64 `json:"p50_s"`
 	P99S         float64 `json:"p99_s"`
-	// GeneratorS is the processor time of the load generator for an answer.
+	// GeneratorS is the load generator's processor time per answer.
 	GeneratorS float64 `json:"generator_s"`
 }
 
@@ -65,7 +65,7 @@ type servingRound struct {
 	Python   served `json:"fastapi"`
 	PythonNP served `json:"fastapi_batched"`
 
-	// The same within servingLimit.
+	// The same at a latency within servingLimit.
 	BatchedWithin  served `json:"millrace_within"`
 	PythonWithin   served `json:"fastapi_within"`
 	PythonNPWithin served `json:"fastapi_batched_within"`
@@ -115,7 +115,7 @@ func (s *serving) measure(ctx context.Context) (map[string]*servingRound, error)
 func (s *serving) round(ctx context.Context, r *servingRound, model string) error {
 	// One thread for each operation, as in Python's processes.
 	alone, batched := []string{"--model", "m=" + model, "--tensorflow_intra_op_parallelism", "1"}, []string{"--enable_batching", "--batching_parameters_file", s.batched}
-	answers := make([]string, servingBodies) // without batching, by request
+	answers := make([]string, servingBodies) // answers without batching, by request
 	err := s.with(func() (*server, error) { return startMillrace(ctx, s.program, alone...) }, func(at *server) (err error) {
 		l := saturation
 		l.onAnswer = func(i int, body []byte) { answers[i] = string(body) }
@@ -183,12 +183,12 @@ func (s *serving) with(start func() (*server, error), use func(*server) error) e
 
 // servingLoad is what a server is measured with.
 type servingLoad struct {
-	rate           float64 // of arrivals; 0: connections ask again when they are answered
+	rate           float64 // rate of arrivals; 0: each connection sends its next request after an answer
 	warm, duration time.Duration
 	onAnswer       func(i int, body []byte)
 }
 
-// saturation is the load of as many requests as a server answers.
+// saturation is a load of as many requests as the server can answer.
 var saturation = servingLoad{warm: servingWarm, duration: servingTime}
 
 // load measures a server. Every request must be answered.

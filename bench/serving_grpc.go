@@ -21,8 +21,8 @@ const servingChannels = 16
 
 const grpcPredict = "/tensorflow.serving.PredictionService/Predict"
 
-// loadGRPC measures the gRPC interface of a server, whose callers ask again when they
-// have their answer. grpc-go is the client: it costs about as much as the server.
+// loadGRPC measures the gRPC interface of a server. Each caller sends its next request
+// after an answer. The client is grpc-go, which costs about as much as the server.
 func (s *serving) loadGRPC(ctx context.Context, at *server) (served, error) {
 	requests, err := s.messages()
 	if err != nil {
@@ -73,11 +73,11 @@ func (s *serving) messages() ([]*servingproto.PredictRequest, error) {
 	return all, nil
 }
 
-// grpcLoad collects what callers see.
+// grpcLoad collects the callers' results.
 type grpcLoad struct {
 	counted, end time.Time
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	latencies load.Histogram
 	all       int64
 	err       error

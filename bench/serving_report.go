@@ -59,7 +59,7 @@ func servingRows() []row {
 	return append(judged, told...)
 }
 
-// explainServing tells what the table of servers leaves out.
+// explainServing prints what the table of servers leaves out.
 func explainServing(out io.Writer, rounds []round) {
 	for _, kind := range servingKinds {
 		of := func(figure func(r *servingRound) float64) float64 {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// run measures and reports servers alone.
+// run measures and reports only servers.
 func (s *serving) run(ctx context.Context, o settings, out io.Writer) (bool, error) {
 	rounds, err := repeat(o.rounds, func() (r round, err error) {
 		r.Serving, err = s.measure(ctx)

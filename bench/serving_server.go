@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// server is a model server, a process of its own.
+// server is a model server in a separate process.
 type server struct {
 	address string // of its REST interface
 	grpc    string // "" if there is none
@@ -24,7 +24,8 @@ type server struct {
 	log     *tail
 }
 
-// startMillrace starts millrace serve, on free ports that its log tells.
+// startMillrace starts millrace serve on free ports, which it reads from the server's
+// log.
 func startMillrace(ctx context.Context, program string, args ...string) (*server, error) {
 	args = append([]string{"serve", "--host", "127.0.0.1", "--port", "-1", "--rest_api_port", "-1"}, args...)
 	s := &server{process: exec.CommandContext(ctx, program, args...), log: &tail{}}
@@ -53,7 +54,7 @@ func startMillrace(ctx context.Context, program string, args ...string) (*server
 	return s, nil
 }
 
-// startPython starts uvicorn with a process for each of so many processors.
+// startPython starts uvicorn with the given number of processes.
 func startPython(ctx context.Context, python, model string, batching bool, processes int) (*server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *server) stop() error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.process.Wait() }()
 	select {
-	case <-ended: // some end with a code, some by the signal
+	case <-ended: // some end with a code, others by the signal
 		return nil
 	case <-time.After(20 * time.Second):
 		return errors.Join(errors.New("the server did not end after SIGTERM"), s.process.Process.Kill(), <-ended)

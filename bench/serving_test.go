@@ -2,7 +2,8 @@ package main
 
 import "testing"
 
-// servedRound returns servers of which ours is f times as good as it needs.
+// servedRound returns a round of servers in which ours is f times as good as the
+// targets require.
 func servedRound(f float64) map[string]*servingRound {
 	all := map[string]*servingRound{}
 	for _, kind := range servingKinds {

@@ -16,10 +16,10 @@ import (
 	"millrace/tfrecord"
 )
 
-// Training. Python makes each model once, with a signature that trains. Ours is
-// the command millrace train over that SavedModel; Python's sides begin with the
-// same weights and read the same batches in the same order. So the loss of the
-// last step has to be the same on all sides.
+// Training. Python makes each model once, with a signature that trains. On our side
+// millrace train trains that SavedModel; Python's sides begin with the same weights and
+// read the same batches in the same order. So the loss of the last step has to be the
+// same on all sides.
 const (
 	trainScript      = "bench/bench_python_training.py"
 	trainRecords     = 100_000
@@ -108,7 +108,7 @@ func (t *training) python(ctx context.Context, result any, args ...string) error
 	return runJSON(ctx, result, t.sides.python.program, args...)
 }
 
-// run measures and reports training alone.
+// run measures and reports only training.
 func (t *training) run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	rounds, err := repeat(s.rounds, func() (r round, err error) {
 		r.Training, err = t.measure(ctx)
@@ -172,7 +172,8 @@ func (r *trainRound) check(k trainKind) error {
 	return nil
 }
 
-// ours runs millrace train in a new folder, with a checkpoint every so many steps.
+// ours runs millrace train in a new folder, with a checkpoint every given number of
+// steps.
 func (t *training) ours(ctx context.Context, k trainKind, every int) (trainRate, error) {
 	config, folder := filepath.Join(t.dir, k.name+".json"), filepath.Join(t.dir, "run")
 	if err := os.RemoveAll(folder); err != nil {
@@ -204,9 +205,9 @@ func (t *training) config(k trainKind, checkpoints int) object {
 	}
 }
 
-// loggedRate returns the steps/s from one logged step to the last one, by the
-// time on the clock at which a run's event file got them. That time is all that
-// a run costs: its log and its checkpoints as well as its steps.
+// loggedRate returns the steps/s from one logged step to the last one, by the times at
+// which a run's event file received them. So it includes all costs of a run: its log
+// and its checkpoints as well as its steps.
 func loggedRate(folder string, from int64) (float64, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*"))
 	if err != nil || len(files) != 1 {

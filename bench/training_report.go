@@ -46,8 +46,8 @@ func trainRows(rounds []round) []row {
 	return slices.Concat(judged, told)
 }
 
-// reachable returns a target for a ratio that cannot be above a bound: the one
-// that was asked for, or 1 where even training without any input misses it.
+// reachable returns a target for a ratio that cannot be above a bound: the given
+// target, or 1 if even training without any input misses it.
 func reachable(target, bound float64) float64 {
 	if bound < target {
 		return 1

@@ -12,8 +12,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// trained returns the training of a round in which Millrace is f times as fast
-// as it needs to be.
+// trained returns a round of training in which Millrace is f times as fast as the
+// targets require.
 func trained(f float64) map[string]*trainRound {
 	all := map[string]*trainRound{}
 	for _, k := range trainKinds {
@@ -25,8 +25,8 @@ func trained(f float64) map[string]*trainRound {
 	return all
 }
 
-// What is judged of training is what was asked for, and less where the model's
-// arithmetic leaves nothing to win.
+// Training is compared with the given targets, and with lower ones where the model's
+// arithmetic leaves no room for a gain.
 func TestTrainRows(t *testing.T) {
 	verdicts := func(rounds ...round) (met, missed int, text string) {
 		var out strings.Builder
@@ -65,7 +65,7 @@ func TestTrainRoundCheck(t *testing.T) {
 	}
 }
 
-// The rate is that of the time between the events, and needs them.
+// The rate is computed from the times of the events, which must exist.
 func TestLoggedRate(t *testing.T) {
 	dir := t.TempDir()
 	w, err := events.Create(dir, nil)

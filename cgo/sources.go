@@ -1,5 +1,5 @@
-// Package cgo carries the C++ sources of Millrace's dataset operations, so that
-// a program can compile them where nobody has a copy of the repository.
+// Package cgo embeds the C++ sources of Millrace's dataset operations, so that a
+// program can compile them without a copy of the repository.
 package cgo
 
 import (
@@ -7,13 +7,13 @@ import (
 	"io/fs"
 )
 
-// Only an ancestor of cgo/datasets can embed it: Go refuses C++ files beside a
-// Go file that does not import "C".
+// Only an ancestor of cgo/datasets can embed it: Go refuses C++ files next to a Go file
+// that does not import "C".
 //
 //go:embed datasets/*.cc datasets/*.h
 var datasets embed.FS
 
-// Datasets returns the files of cgo/datasets, the tests included.
+// Datasets returns the files of cgo/datasets, including tests.
 func Datasets() fs.FS {
 	sub, err := fs.Sub(datasets, "datasets")
 	if err != nil {

@@ -30,12 +30,12 @@ var badCases = []string{
 	"chunk-gzip", "chunk-rand-003", byNumber,
 }
 
-// byNumber is a case that orders and parts its records by their numbers, which bad
-// records have as well.
+// byNumber is a case that orders its records by their numbers and reads a part of them.
+// Bad records have numbers as well.
 const byNumber = "chunk-shuffle-all"
 
-// addBadRecords adds bad records to each data file of a case, and lets its loader leave
-// them out, with more arguments. It returns how many there are.
+// addBadRecords adds bad records to each data file of a case, and sets its loader to
+// leave them out, with further arguments. It returns the number of bad records.
 func addBadRecords(t *testing.T, dir string, add func(t *testing.T, path string) int, more map[string]any) (bad int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -70,8 +70,8 @@ func addBadRecords(t *testing.T, dir string, add func(t *testing.T, path string)
 	return bad
 }
 
-// addBadTo adds two bad records to a data file: behind its first record a copy of that
-// whose data do not match their checksum, and at the end one that does not parse.
+// addBadTo adds two bad records to a data file: after its first record a copy of it
+// with a wrong checksum, and at the end a record that does not parse.
 func addBadTo(t *testing.T, path string) (bad int) {
 	t.Helper()
 	return addTo(t, path, func(first []byte) (second, last []byte) {
@@ -79,8 +79,8 @@ func addBadTo(t *testing.T, path string) (bad int) {
 	})
 }
 
-// addTo adds two records to a data file that has any: one behind its first record, which
-// it is made of, and one at the end. All have their frames.
+// addTo adds two records to a data file, if it has any: one after its first record,
+// made from it, and one at the end. make returns them with their frames.
 func addTo(t *testing.T, path string, pair func(first []byte) (second, last []byte)) (added int) {
 	t.Helper()
 	packed, err := os.ReadFile(path)
@@ -100,7 +100,8 @@ func addTo(t *testing.T, path string, pair func(first []byte) (second, last []by
 	return 2
 }
 
-// decompress returns the bytes of a file decompressed, and what compresses them.
+// decompress returns the decompressed bytes of a file, and a function that compresses
+// them.
 func decompress(t *testing.T, packed []byte) (plain []byte, pack func([]byte) []byte) {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(packed)
@@ -139,7 +140,7 @@ func openBadCase(t *testing.T, dir, ledger string, isNative bool) *loaders.Loade
 }
 
 // Loaders of every type leave bad records out as if they were not there, in compressed
-// files too, and list each one. What is listed can be copied.
+// files too, and list each one. Listed records can be copied.
 func TestBadRecordsOfEveryType(t *testing.T) {
 	testruntime.Need(t)
 	const most = 40 // batches: some cases have no end
@@ -153,7 +154,7 @@ func TestBadRecordsOfEveryType(t *testing.T) {
 				t.Fatalf("%d bad records, %d batches", bad, len(want))
 			}
 			if name == byNumber {
-				want = nil // the engines agree, on another order
+				want = nil // the engines agree, but in another order
 			}
 			for _, isNative := range []bool{true, false} {
 				ledger := filepath.Join(t.TempDir(), "ledger")
@@ -170,8 +171,8 @@ func TestBadRecordsOfEveryType(t *testing.T) {
 	}
 }
 
-// checkLedger checks that a ledger lists so many bad records of [addBadTo], and that
-// their copies are what was in the files.
+// checkLedger checks that a ledger lists a number of bad records of [addBadTo], and
+// that their copies equal the bytes in the files.
 func checkLedger(t *testing.T, ledger string, bad int) {
 	t.Helper()
 	entries, err := quarantine.Read(ledger)

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spoiled are records of which some have lost, got or changed a few bytes.
+// spoiled returns records, some of which have lost, gained or changed a few bytes.
 func spoiled(seed uint64, n int, record func(r *rand.Rand, id int64) []byte) (records [][]byte) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	for id := range int64(n) {
@@ -51,8 +51,9 @@ func listsWith(form listForm, more fixture.Object) fixture.Object {
 	return args
 }
 
-// The native operation, which asks Go about some records only, leaves out the records
-// that Go leaves out when it checks all of them, for the same reasons, and delivers the same batches.
+// The native operation asks Go about some records only. It leaves out the same records,
+// for the same reasons, as Go when Go checks all of them, and delivers the same
+// batches.
 func TestNativeReaderLeavesOutTheSame(t *testing.T) {
 	testruntime.Need(t)
 	const n = 600
@@ -189,7 +190,7 @@ func TestFirstInfiniteEndsTheRun(t *testing.T) {
 	}
 }
 
-// uncast returns features that come as they are stored.
+// uncast returns features with the dtypes in which they are stored.
 func uncast(features []fixture.Object) (list []fixture.Object) {
 	stored := map[any]string{"int": "int64", "float": "float32"}
 	for _, f := range features {
@@ -202,7 +203,7 @@ func uncast(features []fixture.Object) (list []fixture.Object) {
 	return list
 }
 
-// leavesOutTheSame holds the ledgers and batches of both engines against each other.
+// leavesOutTheSame compares the ledgers and batches of both engines.
 func leavesOutTheSame(t *testing.T, d *fixture.Dataset, n int) {
 	t.Helper()
 	d.Save(t)
@@ -219,7 +220,8 @@ func leavesOutTheSame(t *testing.T, d *fixture.Dataset, n int) {
 		if ledgers[i], err = quarantine.Read(path); err != nil {
 			t.Fatal(err)
 		}
-		// Where files are read in turns, Go reads more of one before it reads the next.
+		// Where files are read in turns, Go reads more records of one file before it
+		// reads the next file.
 		slices.SortFunc(ledgers[i], func(a, b quarantine.Entry) int {
 			if order := strings.Compare(a.File, b.File); order != 0 {
 				return order

@@ -25,8 +25,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Three files hold the records 0 to 29, ten each, but these. The data of 3 fail their
-// checksum, 11 does not parse, 12 lacks a feature, and 29 has a feature of another size.
+// Three files hold the records 0 to 29, ten each, except for these bad ones. The data
+// of record 3 fail their checksum, record 11 does not parse, 12 lacks a feature, and 29
+// has a feature of another size.
 var badIDs = map[int64][]byte{
 	3:  fixture.Record(3),
 	11: []byte("\xff\xfe\x00garbage"),
@@ -34,8 +35,8 @@ var badIDs = map[int64][]byte{
 	29: example.Marshal([]example.Named{named("id", fixture.Ints(29)), named("xs", fixture.Floats(1, 2, 3))}),
 }
 
-// badData returns a dataset of the records 0 to 29, and with bad the records of badIDs
-// are bad, else missing.
+// badData returns a dataset of the records 0 to 29. With bad the records of badIDs are
+// bad; without it they are missing.
 func badData(t *testing.T, bad bool, args fixture.Object) *fixture.Dataset {
 	t.Helper()
 	d := fixture.New(t)
@@ -96,7 +97,7 @@ var shuffledArgs = fixture.Object{
 }
 
 // A bad record is left out as if it were not there: its neighbours stay, batches are
-// full, and both engines give the same ones.
+// full, and both engines give the same batches.
 func TestBadRecordsAreLeftOut(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
@@ -115,8 +116,8 @@ func TestBadRecordsAreLeftOut(t *testing.T) {
 	}
 }
 
-// Exact shuffling leaves out the same records, goes on from each of its states, and
-// names no record twice.
+// Exact shuffling leaves out the same records, can be resumed from each of its states,
+// and names no record twice.
 func TestBadRecordsByPlace(t *testing.T) {
 	testruntime.Need(t)
 	d := badData(t, true, fixture.Object{"shuffle": true, "shuffle_mode": "exact", "epochs": 2})
@@ -146,8 +147,8 @@ func TestBadRecordsByPlace(t *testing.T) {
 	}
 }
 
-// The ledger names each bad record, with the bytes of its data, and once however often
-// runs meet it. A listener hears of it once a run.
+// The ledger names each bad record, with the bytes of its data, and only once however
+// often runs meet it. A listener gets one event for it in each run.
 func TestLedger(t *testing.T) {
 	testruntime.Need(t)
 	d := badData(t, true, fixture.Object{"epochs": 2})
@@ -185,8 +186,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// One bad record more than may be left out ends the run. The batches before it come
-// all the same, and the error names it.
+// One bad record more than allowed ends the run. The batches before it are still
+// delivered, and the error names it.
 func TestTooManyBadRecords(t *testing.T) {
 	testruntime.Need(t)
 	for _, skip := range []any{3, "10%", 0} {
@@ -215,8 +216,8 @@ func TestTooManyBadRecords(t *testing.T) {
 	}
 }
 
-// damageHeader flips a bit in the length of record 4 of a file, whose modification time
-// stays as it was.
+// damageHeader flips a bit in the length of record 4 of a file, and keeps the file's
+// modification time.
 func damageHeader(t *testing.T, path string) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -237,8 +238,9 @@ func damageHeader(t *testing.T, path string) {
 	}
 }
 
-// Behind a header that fails its checksum, reading goes on where an index says where.
-// Without one, the rest of the file is left out, and the ledger says how much.
+// After a header that fails its checksum, reading continues at the place that the index
+// gives. Without an index the rest of the file is left out, and the ledger says how
+// much.
 func TestDamagedHeader(t *testing.T) {
 	testruntime.Need(t)
 	for _, indexed := range []bool{true, false} {
@@ -249,7 +251,7 @@ func TestDamagedHeader(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			damageHeader(t, d.Path("1.tfrecords")) // the record 16
+			damageHeader(t, d.Path("1.tfrecords")) // record 16
 			size := mustStat(t, d.Path("1.tfrecords"))
 			for _, isNative := range []bool{true, false} {
 				ledger := filepath.Join(t.TempDir(), "ledger")

@@ -62,12 +62,12 @@ func TestBatchesStartAnewAtEachRange(t *testing.T) {
 			t.Errorf("rows (-want +got)\n%s", diff)
 		}
 		for range l.Batches(t.Context()) {
-			break // leaves batches behind that were made ahead
+			break // leaves prefetched batches
 		}
 	}
 }
 
-// A loader that was checked for a model says which tensors the model takes.
+// A loader that was checked for a model reports which tensors are inputs of the model.
 func TestInputsAndTargets(t *testing.T) {
 	testruntime.Need(t)
 	l, err := loaders.Open("../examples/digits/predict.json", &loaders.Options{Check: &loaders.CheckOptions{
@@ -187,8 +187,8 @@ func TestOneLoopAtATime(t *testing.T) {
 	}
 }
 
-// Close may come at any time: every reader then gets its batches or an error,
-// never an end that is none.
+// Close may be called at any time: then every reader gets its batches or an error, and
+// never a false end of the data.
 func TestCloseWhileReading(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -221,8 +221,8 @@ func TestCloseWhileReading(t *testing.T) {
 	}
 }
 
-// Close may also come while a loop begins: every round ends with ErrClosed,
-// however far the loop has come.
+// Close may also be called while a loop begins. Every loop then ends with ErrClosed, at
+// whatever point it was.
 func TestCloseWhileLoopsBegin(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -255,7 +255,7 @@ func TestCloseWhileLoopsBegin(t *testing.T) {
 	}
 }
 
-// firstBatch begins a loop and leaves it after the first batch.
+// firstBatch starts a loop and leaves it after the first batch.
 func firstBatch(t *testing.T, l *loaders.Loader) (rows int64, err error) {
 	for batch, err := range l.Batches(t.Context()) {
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// drawnBuckets returns a dataset of a few files with lists of drawn lengths, in buckets,
-// and in an order of some kind.
+// drawnBuckets returns a dataset of a few files with lists of random lengths, in
+// buckets, and in an order of some kind.
 func drawnBuckets(t *testing.T, r *rand.Rand, order string) *fixture.Dataset {
 	t.Helper()
 	var lengths [][]int
@@ -46,9 +46,9 @@ func drawnBuckets(t *testing.T, r *rand.Rand, order string) *fixture.Dataset {
 	return f
 }
 
-// A state of buckets has the positions of the records in them, and not the records. The
-// batches from there on are those of a run without a stop, whatever engine and whatever
-// threads, and so are states that are saved then.
+// A state of buckets has the positions of the records in them, and not the records.
+// From there on, the batches and the later states are those of an uninterrupted run,
+// with either engine and any number of threads.
 func TestBucketsAreResumed(t *testing.T) {
 	testruntime.Need(t)
 	for _, order := range []string{"files", "buffers", "exact", "shard"} {

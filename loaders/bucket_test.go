@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// bucketData has records of lengths from 0 to 12 in no order.
+// bucketData has records of lengths from 0 to 12 in mixed order.
 var bucketData = [][]int{{3, 9, 0, 12, 4, 5, 1, 7, 2, 10, 3, 8}, {11, 6, 2, 4, 1, 1, 9}}
 
 // bucketDataset returns a dataset with lengths and buckets over bucketData.
@@ -57,7 +57,8 @@ func TestBuckets(t *testing.T) {
 		{"drop remainder", fixture.Object{"bucket_by_length": bounds, "drop_remainder": true}, [][]int64{
 			{3, 4, 5}, {9, 12, 7}, {0, 1, 2}, {10, 8, 11}, {2, 1, 1},
 		}},
-		// 10 elements: three of up to 2 (the cap), two of up to 5, one of up to 10 or 20.
+		// Limit of 10 elements: three examples of length up to 2 (the cap), two of up
+		// to 5, one of up to 10 or 20.
 		{"elements", fixture.Object{"bucket_by_length": bounds, "batch_by_elements": 10}, [][]int64{
 			{9}, {12}, {3, 4}, {7}, {0, 1, 2}, {10}, {5, 3}, {8}, {11}, {6}, {2, 1, 1}, {9}, {4},
 		}},
@@ -111,7 +112,7 @@ func TestBucketsKeepEverything(t *testing.T) {
 	}
 }
 
-// TestBucketsGoOn goes on from the state of every batch.
+// TestBucketsGoOn resumes from the state of every batch.
 func TestBucketsGoOn(t *testing.T) {
 	testruntime.Need(t)
 	for kind, args := range map[string]fixture.Object{

@@ -19,15 +19,15 @@ func Build(s *graph.Scope, p *Plan, scan *Scan) (*Pipeline, error) {
 	return run.NewPipeline(parts), nil
 }
 
-// BuildProcessing adds what a plan does to records to the graph of s, without files
-// and batches; see [build.Process].
+// BuildProcessing adds the plan's processing of records to the graph of s, without
+// files and batches; see [build.Process].
 func BuildProcessing(s *graph.Scope, p *Plan, records tfbridge.Output) (*Processing, error) {
 	return build.Process(s, p, records)
 }
 
-// MeasurePadding returns the plan with further tensors, which hold how many
-// elements padded tensors have without padding, and the sum to add the batches
-// of that plan to. Without padding it returns the plan as it is.
+// MeasurePadding returns the plan with additional tensors, which hold how many elements
+// padded tensors have without padding, and a sum to which the batches of that plan are
+// added. It returns a plan without padding unchanged.
 func MeasurePadding(p *Plan) (*Plan, *Waste) {
 	p, tensors := p.MeasurePadding()
 	return p, run.NewWaste(tensors)

@@ -17,12 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// castCase is a feature that is cast with a check, and values that the cast
-// keeps and loses.
+// castCase is a feature that is cast with a check, values that the cast keeps, and
+// values that it would change.
 type castCase struct {
 	dtype, stored string
-	keeps, loses  []float64 // of integers, those beyond 1<<53 are in ints
-	ints          []int64   // that the cast keeps, too
+	keeps, loses  []float64 // integers beyond 1<<53 are in ints
+	ints          []int64   // more values that the cast keeps
 	losesInts     []int64
 }
 
@@ -49,7 +49,8 @@ var castCases = []castCase{
 	{dtype: "float64", stored: "float", keeps: []float64{math.MaxFloat32, 0x1p-149, math.NaN()}},
 }
 
-// features returns the values as features of records: kept, then lost.
+// features returns the values as features of records: first those that are kept, then
+// those that are lost.
 func (c *castCase) features() (kept, lost []example.Feature) {
 	of := func(v float64) example.Feature {
 		if c.stored == "int" {
@@ -87,8 +88,8 @@ func (c *castCase) dataset(t *testing.T, features ...example.Feature) *fixture.D
 	return d
 }
 
-// A checked cast keeps what its dtype holds and refuses the rest, in the graph
-// as in the strict reading that finds the record, which names the value.
+// A checked cast keeps the values that its dtype holds and refuses others, in the graph
+// as well as in the strict reading that finds the record. The error names the value.
 func TestCheckedCasts(t *testing.T) {
 	testruntime.Need(t)
 	for _, c := range castCases {

@@ -9,13 +9,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// CheckOptions holds what [Check] can be told. Nil means the defaults.
+// CheckOptions holds the options of [Check]. Nil means the defaults.
 type CheckOptions struct {
-	Model       *ModelNames       // the model to feed; nil: any, its rules are not checked
+	Model       *ModelNames       // the model to feed; nil: none, and no model's rules are checked
 	Keep        []string          // tensors that the config must provide beside the model's inputs, such as labels
-	KeptFor     map[string]string // what wants a tensor of Keep, for messages: "the loss"; may be nil
-	Seed        *int64            // instead of the config's seed; nil: the config's, or else a fresh one
-	Root        string            // a folder that no path may lead out of; "": any path
+	KeptFor     map[string]string // what needs a tensor of Keep, for messages: "the loss"; may be nil
+	Seed        *int64            // replaces the config's seed; nil: the config's, or else a fresh one
+	Root        string            // the folder in which all paths must stay; "": any path
 	MemoryLimit int64             // bytes that the buffers of the pipeline may hold; 0: not checked
 
 	CheckRecords bool   // see [plan.Plan.CheckRecords]
@@ -25,11 +25,11 @@ type CheckOptions struct {
 	Runtime *tfbridge.RuntimeOptions // where the plan will run, to find the library of Millrace's own operations
 }
 
-// Check reads a loader config, its manifest and its list of files, reports
-// everything that is wrong with them at once, in file order, and plans how to
-// run the config. The plan is nil if a problem is an error. Warnings alone come
-// with a plan, which holds them too. Check looks at data files' sizes, not into
-// them, and needs no TensorFlow.
+// Check reads a loader config, its manifest and its list of files, reports all problems
+// in them at once, in file order, and plans how to run the config. The plan is nil if a
+// problem is an error. If all problems are warnings there is a plan, which holds them
+// too. Check looks at the sizes of data files but does not read them, and needs no
+// TensorFlow.
 func Check(path string, o *CheckOptions) (*Plan, diag.List) {
 	if o == nil {
 		o = &CheckOptions{}
@@ -53,7 +53,7 @@ func (o *CheckOptions) spec() *spec.Options {
 	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit, ManifestOnly: o.ManifestOnly}
 }
 
-// plan plans how to run a checked config, nil if there is none.
+// plan returns the plan of a checked config, nil if there is no checked config.
 func (o *CheckOptions) plan(s *spec.Spec) *Plan {
 	if s == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"millrace/loaders/spec"
 )
 
-// dataErrors are the error cases that only reading the data can find: each
-// passes [loaders.Check].
+// dataErrors are the error cases that are found only by reading the data: each passes
+// [loaders.Check].
 var dataErrors = []string{
 	"chunk-err-missing-list", "chunk-err-no-chunks", "chunk-err-padding-long", "chunk-err-truncated",
 	"chunk-err-unaligned-one", "chunk-err-unaligned-record",
@@ -52,8 +52,8 @@ func checkCase(t *testing.T, dir string) (*loaders.Plan, diag.List) {
 	return loaders.Check(dir+"/loader.json", o)
 }
 
-// TestCheckCases checks the configs of all cases: what is wrong with one must
-// be found and named, and what is right must give a plan.
+// TestCheckCases checks the configs of all cases: Check must find and name the mistakes
+// of a wrong config, and return a plan for a right one.
 func TestCheckCases(t *testing.T) {
 	for _, name := range cases.All(t) {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func check(t *testing.T, loader, manifest string) (*loaders.Plan, diag.List) {
 	return loaders.Check(dataset(t, loader, manifest), nil)
 }
 
-// TestCutManifest cuts a manifest, and a config, at every byte (A03).
+// TestCutManifest truncates a manifest, and a config, at every byte (A03).
 func TestCutManifest(t *testing.T) {
 	config := dataset(t, fullLoader, fullManifest)
 	manifest := filepath.Join(filepath.Dir(config), "data", "__manifest__.json")
@@ -79,7 +79,7 @@ func TestHugeManifests(t *testing.T) {
 	}
 }
 
-// TestMostFeatures reads as many features as there may be.
+// TestMostFeatures reads as many features as are allowed.
 func TestMostFeatures(t *testing.T) {
 	var b strings.Builder
 	for i := range 65_535 {
@@ -91,8 +91,8 @@ func TestMostFeatures(t *testing.T) {
 	}
 }
 
-// TestNotReadable: what the system refuses is of class i/o and keeps its
-// cause (A01, C02, D05).
+// TestNotReadable: an error of the operating system has class i/o and keeps its cause
+// (A01, C02, D05).
 func TestNotReadable(t *testing.T) {
 	config := dataset(t, fullLoader, fullManifest)
 	data := filepath.Join(filepath.Dir(config), "data")
@@ -144,13 +144,13 @@ func TestErrorFields(t *testing.T) {
 	}
 }
 
-// listConfig is a config over a list beside it.
+// listConfig is a config with a list in the same folder.
 const listConfig = `{"type": "independent", "args": {
 	"dataset": {"type": "list", "args": {"manifest_file": "data/__manifest__.json", "list_file": "files.txt"}},
 	"target_batch_size": 1, "drop_remainder": false, "epochs": 1, "num_read_buffer_bytes": 0, "num_prefetch": 0,
 	"primary_features": [{"from_name": "x", "to_name": "x"}]}}`
 
-// TestHugeLists reads lists that are too much, or hold a NUL (D04).
+// TestHugeLists reads lists that are too large, or hold a NUL (D04).
 func TestHugeLists(t *testing.T) {
 	tests := []struct {
 		name, list string
@@ -265,7 +265,8 @@ func TestRootLinks(t *testing.T) {
 	}
 }
 
-// TestDigests: the plan keeps what the manifest and the list were (A16, D07).
+// TestDigests: the plan keeps the digests of the manifest and the list as they were
+// read (A16, D07).
 func TestDigests(t *testing.T) {
 	config := dataset(t, listConfig, fullManifest)
 	const list = "gs://b/a\n\n"
@@ -387,7 +388,7 @@ func TestReadModelNames(t *testing.T) {
 	}
 }
 
-// TestReadAlone reads a config and a manifest by themselves.
+// TestReadAlone reads a config and a manifest separately.
 func TestReadAlone(t *testing.T) {
 	path := dataset(t, fullLoader, fullManifest)
 	config, problems := spec.ReadConfig(path)
@@ -412,7 +413,7 @@ func FuzzCheck(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, loader, manifest []byte) {
 		if bytes.Contains(loader, []byte(`"/`)) || bytes.Contains(loader, []byte("..")) {
-			return // the fuzzer shall not walk through the machine's folders
+			return // the fuzzer must not search the machine's folders
 		}
 		if err := os.MkdirAll(filepath.Join(dir, "data"), 0o755); err != nil {
 			t.Fatal(err)
@@ -450,8 +451,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestHostileConfigs checks configs in which very much is wrong: that takes a
-// moment, and not every problem is printed.
+// TestHostileConfigs checks configs with very many mistakes: the check is fast, and
+// prints only some of the problems.
 func TestHostileConfigs(t *testing.T) {
 	many := func(format string) string {
 		var b strings.Builder

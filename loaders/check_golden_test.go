@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
-// unpack writes an archive to a folder, the folder's path in place of ${DIR}.
+// unpack writes an archive to a folder, and replaces ${DIR} by the folder's path.
 func unpack(t *testing.T, a *txtar.Archive) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,8 +64,8 @@ func options(t *testing.T, comment, dir string) *loaders.CheckOptions {
 	return o
 }
 
-// describe returns the plan or the problems as text, without the path of the
-// temporary folder: its length would show in the columns of a plan.
+// describe returns the plan or the problems as text, without the path of the temporary
+// folder, whose length would change the columns of a plan.
 func describe(plan *loaders.Plan, problems diag.List, dir string) string {
 	relative := func(s string) string {
 		s = strings.ReplaceAll(s, dir+string(filepath.Separator), "")

@@ -20,8 +20,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where duplicate_features is error, a record is bad that has a key twice, in one
-// Example or in the halves of one, read or not. The error names the record and the key.
+// Where duplicate_features is error, a record is bad if it has a key twice, in one
+// Example or in the two halves of a split one, whether the feature is read or not. The
+// error names the record and the key.
 func TestDuplicateFeatures(t *testing.T) {
 	testruntime.Need(t)
 	one := func(name string, v ...int64) []byte {
@@ -56,8 +57,8 @@ func TestDuplicateFeatures(t *testing.T) {
 	}
 }
 
-// checkLeftOut checks that record 1 of b.tfrecords, which is bad for a reason, is left
-// out and listed by both engines where the config has them skip it.
+// checkLeftOut checks that both engines leave out and list record 1 of b.tfrecords,
+// which is bad, if the config has them skip bad records.
 func checkLeftOut(t *testing.T, d *fixture.Dataset, reason string) {
 	t.Helper()
 	d.Args["bad_records"] = fixture.Object{"skip": 1}
@@ -101,8 +102,8 @@ func TestDuplicateFeaturesOfEveryType(t *testing.T) {
 	}
 }
 
-// addDuplicatesTo adds a bad record to a data file, behind its first record and at the
-// end: the bytes of that record twice, a message that has every key twice.
+// addDuplicatesTo adds a bad record to a data file, after its first record and at the
+// end: the bytes of that record twice, which is a message with every key twice.
 func addDuplicatesTo(t *testing.T, path string) (bad int) {
 	t.Helper()
 	return addTo(t, path, func(first []byte) (second, last []byte) {
@@ -112,9 +113,9 @@ func addDuplicatesTo(t *testing.T, path string) (bad int) {
 	})
 }
 
-// A record of 0 bytes of which every feature has a default is one without features where
-// allow_empty_records is true, bad where it is false, and without it bad where records
-// are checked.
+// A record of 0 bytes of which every feature has a default is read as a record without
+// features where allow_empty_records is true, and is bad where it is false. Without
+// that key it is bad where records are checked.
 func TestEmptyRecords(t *testing.T) {
 	testruntime.Need(t)
 	for _, test := range []struct {

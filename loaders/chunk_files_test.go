@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// variedSequences returns a dataset of three files of Examples with a sequence
-// of pairs, one of labels, a name and an id. Lengths are from 0 to 9.
+// variedSequences returns a dataset of three files of Examples with a sequence of
+// pairs, a sequence of labels, a name and an id. Lengths are from 0 to 9.
 func variedSequences(t *testing.T, args fixture.Object) *fixture.Dataset {
 	t.Helper()
 	f := fixture.New(t)
@@ -58,8 +58,8 @@ func variedSequences(t *testing.T, args fixture.Object) *fixture.Dataset {
 	return f
 }
 
-// Where one operation reads, cuts and batches, it gives the batches of the
-// general plan, and goes on from its states.
+// Where one operation reads, cuts and batches, it gives the batches of the general
+// plan, and can be resumed from its states.
 func TestChunksFromFilesAreTheGeneralOnes(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
@@ -101,7 +101,7 @@ func TestChunksFromFilesAreTheGeneralOnes(t *testing.T) {
 	}
 }
 
-// What stands between the file and the cutting needs tf.data's stages.
+// A plan with a stage between reading and cutting needs tf.data's stages.
 func TestWhichChunksComeFromFiles(t *testing.T) {
 	primaries := func(from, to string, more fixture.Object) []fixture.Object {
 		more["from_name"], more["to_name"] = from, to
@@ -165,8 +165,8 @@ func longSequences(t *testing.T) *fixture.Dataset {
 	return f
 }
 
-// A file that changes while it is read is an error that names the record, behind
-// the batches of the records before it.
+// A file that changes while it is read is an error that names the record. The batches
+// of the records before it are delivered.
 func TestChunksOfAFileThatChanges(t *testing.T) {
 	testruntime.Need(t)
 	for name, change := range map[string]func(path string, at int64) error{
@@ -194,7 +194,7 @@ func TestChunksOfAFileThatChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := info.Size() / 20 * 18 // where record 18 begins: all are of one size
+			at := info.Size() / 20 * 18 // where record 18 begins: all have the same size
 			batches := 0
 			var last error
 			for _, last = range openPlan(t, p).Batches(t.Context()) {
@@ -208,7 +208,7 @@ func TestChunksOfAFileThatChanges(t *testing.T) {
 			if !errors.As(last, &e) || !errors.Is(last, millrace.ErrIO) || e.File != path || e.Record != 18 || e.Offset != at {
 				t.Errorf("got %v, want record 18 at offset %d of %s", last, at, path)
 			}
-			if batches != 18*5 { // only the record behind a row tells that the row's batch is full
+			if batches != 18*5 { // a row's batch is known to be full only when the record after the row is read
 				t.Errorf("the error comes as batch %d, want it behind those of 18 records but for the last", batches)
 			}
 		})

@@ -26,8 +26,8 @@ func chunkedOf(f *fixture.Dataset, args fixture.Object) *fixture.Dataset {
 	return f
 }
 
-// bothEngines returns the ids of a run, which must be those of either engine, in a run
-// without a stop and in one that goes on from a state.
+// bothEngines returns the ids of a run. They must be the same with either engine, in an
+// uninterrupted run and in one that is resumed from a state.
 func bothEngines(t *testing.T, f *fixture.Dataset) []int64 {
 	t.Helper()
 	l := openSequence(t, f)
@@ -44,8 +44,8 @@ func bothEngines(t *testing.T, f *fixture.Dataset) []int64 {
 	return native
 }
 
-// The shards of an epoch are its sequences, each once and in its order, whatever the
-// order is, and parts of an epoch are cut before shards are.
+// The shards of an epoch are its sequences, each once and in the epoch's order, for
+// every kind of order. An epoch's part is taken before it is divided into shards.
 func TestChunkShards(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
@@ -79,7 +79,7 @@ func TestChunkShards(t *testing.T) {
 	}
 }
 
-// A range has the sequences of those records, in any order.
+// A range has the sequences of its records, in any order.
 func TestChunkRange(t *testing.T) {
 	testruntime.Need(t)
 	f := fixture.New(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// engineCases are cases of type chunked_sequence that have all arguments between
-// them. cmd/millrace runs the others, too, with our own operations alone: a
-// session takes its time.
+// engineCases are cases of type chunked_sequence that together have all arguments.
+// cmd/millrace runs the other cases, but only with our own operations, because a
+// session is slow.
 var engineCases = []string{
 	"chunk-budget-fixed", "chunk-budget-zeros", "chunk-const", "chunk-context-mask", "chunk-context-sides", "chunk-context-value",
 	"chunk-context-whole", "chunk-copied", "chunk-empty-sequences", "chunk-epochs-infinite", "chunk-example-copied", "chunk-gzip",
@@ -42,7 +42,7 @@ func openCase(t *testing.T, dir string, native bool) *loaders.Loader {
 	return openPlan(t, p)
 }
 
-// firstTexts returns up to n batches of a run and the states behind them.
+// firstTexts returns up to n batches of a run and the states after them.
 func firstTexts(t *testing.T, l *loaders.Loader, n int, o *loaders.RunOptions) (texts []string, states [][]byte) {
 	t.Helper()
 	for b, err := range l.Run(t.Context(), o) {
@@ -57,8 +57,8 @@ func firstTexts(t *testing.T, l *loaders.Loader, n int, o *loaders.RunOptions) (
 	return texts, states
 }
 
-// TestChunkEnginesAgree runs cases with our own operations and with
-// TensorFlow's, which must give the same batches. Both go on from a state.
+// TestChunkEnginesAgree runs cases with our own operations and with TensorFlow's, which
+// must give the same batches. Both are resumed from a state.
 func TestChunkEnginesAgree(t *testing.T) {
 	testruntime.Need(t)
 	for _, name := range engineCases {
@@ -94,8 +94,8 @@ func TestChunkEnginesAgree(t *testing.T) {
 	}
 }
 
-// TestChunkErrorsOfBothEngines runs the cases that fail while data are read:
-// both engines name what is wrong and where.
+// TestChunkErrorsOfBothEngines runs the cases that fail while data are read: the errors
+// of both engines name the fault and its place.
 func TestChunkErrorsOfBothEngines(t *testing.T) {
 	testruntime.Need(t)
 	for _, name := range []string{

@@ -22,8 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Stages are timed over as many batches as are asked for, over one epoch if it
-// has fewer, and in the order of the data.
+// Stages are timed over the requested number of batches, or over one epoch if it has
+// fewer, and listed in the order of the data.
 func TestTimeStages(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -56,7 +56,7 @@ func TestTimeStages(t *testing.T) {
 		}
 		return shuffled, batched
 	}
-	// Batches of 4. Some are read ahead, and of all the last that are told may be the 128th.
+	// Batches of 4. Some are read ahead; the last batch may be at most the 128th.
 	few, _ := elements(nil, 2)
 	all, batches := elements(scan, 1000)
 	if few < 8 || few > 256 || all < 512 || batches < 128 {
@@ -72,8 +72,8 @@ func TestTimeStages(t *testing.T) {
 	}
 }
 
-// What a listener is told names the config, and has the files' bytes and the
-// records where they were counted.
+// The events for a listener name the config, and have the files' sizes, and the number
+// of records where they were counted.
 func TestListenerHearsTheSource(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -123,8 +123,8 @@ func TestListenerHearsTheSource(t *testing.T) {
 	}
 }
 
-// A plan that was scanned is not scanned again, and knows the library that it
-// will run with.
+// A plan that was scanned is not scanned again, and has the path of the library with
+// which it will run.
 func TestOpenPlanWithScan(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -150,7 +150,7 @@ func TestOpenPlanWithScan(t *testing.T) {
 	}
 }
 
-// A plan's dataset is described with the batches that it gives, and what they cost.
+// A plan's dataset is described with its batches, and their costs.
 func TestExplainPlan(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -177,7 +177,8 @@ func TestExplainPlan(t *testing.T) {
 	}
 }
 
-// What cannot be opened is an error of each way to open it, and leaves nothing.
+// A plan that cannot be opened is an error of each way to open it, and leaves no
+// resources.
 func TestWhatCannotBeOpened(t *testing.T) {
 	testruntime.Need(t)
 	noneLeft := leak.Objects(t, tfbridge.Live)

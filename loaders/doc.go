@@ -12,11 +12,10 @@
 //		fmt.Println(batch.Tensor("image").Shape())
 //	}
 //
-// It goes in four steps, each a package of its own: [millrace/loaders/spec]
-// reads what was written and reports everything that is wrong with it at once,
-// with places; [millrace/loaders/plan] decides how to run it, and explains that
-// as text or JSON; [millrace/loaders/build] makes tf.data stages of the plan in
-// a TensorFlow graph; [millrace/loaders/run] reads batches from them. The first
-// two need no TensorFlow. This package puts the steps together: [Check] does the
-// first two, [Open] all of them.
+// It works in four steps, each a separate package: [millrace/loaders/spec] reads the
+// files and reports all their problems at once, with places; [millrace/loaders/plan]
+// decides how to run it, and explains that as text or JSON; [millrace/loaders/build]
+// turns the plan into tf.data stages in a TensorFlow graph; [millrace/loaders/run]
+// reads batches from them. The first two need no TensorFlow. This package puts the
+// steps together: [Check] does the first two, [Open] all of them.
 package loaders

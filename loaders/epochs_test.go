@@ -11,9 +11,9 @@ import (
 	"millrace/loaders"
 )
 
-// TestEpochsOfNothing reads 2^31 - 1 epochs of files without a record, or too
-// short for a window, by every engine and in every order. Epoch by epoch that
-// would take hours.
+// TestEpochsOfNothing reads 2^31 - 1 epochs of files without records, or too short for
+// a window, by every engine and in every order. Reading epoch by epoch would take
+// hours.
 func TestEpochsOfNothing(t *testing.T) {
 	testruntime.Need(t)
 	for name, order := range map[string]func(*fixture.Dataset){"in order": func(*fixture.Dataset) {}, "shuffled": shuffled} {
@@ -41,7 +41,7 @@ func TestEpochsOfNothing(t *testing.T) {
 	}
 }
 
-// Remote files have no count before they are read.
+// Records of remote files are not counted before they are read.
 func TestEpochsOfNothingRemote(t *testing.T) {
 	testruntime.Need(t)
 	writeRAM(t, "ram://nothing/a", nil)

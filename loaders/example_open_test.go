@@ -53,8 +53,8 @@ func ExampleLoader_Batches() {
 	// Output: [image label] [64 8 8] [5 7 6 5 7]
 }
 
-// A state that a batch carries goes on after that batch, in another process as
-// well.
+// A run can be resumed after a batch from the state that the batch carries, in another
+// process as well.
 func ExampleLoader_Run() {
 	ctx := context.Background()
 	seed := int64(7)
@@ -83,7 +83,7 @@ func ExampleLoader_Run() {
 	// Output: 232 digits are left
 }
 
-// Batches tell which record each row is, if the run is asked for it.
+// Batches give the record of each row, if the options of the run ask for it.
 func ExampleRunOptions_places() {
 	loader, err := loaders.Open(digits, nil)
 	if err != nil {

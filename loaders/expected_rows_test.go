@@ -11,8 +11,8 @@ import (
 	"millrace/observe"
 )
 
-// The rows that a run is expected to give are those that it gives, whatever part of the
-// records it reads, and where bad ones are left out.
+// A run gives the expected number of rows, whatever part of the records it reads, and
+// where bad records are left out.
 func TestExpectedRows(t *testing.T) {
 	testruntime.Need(t)
 	bad := fixture.Object{"bad_records": fixture.Object{"skip": 9}}
@@ -53,8 +53,8 @@ func TestExpectedRows(t *testing.T) {
 	}
 }
 
-// checkExpectedRows runs a loader, and compares the rows with those expected. From the
-// begin they are exact where no record is bad.
+// checkExpectedRows runs a loader, and compares the number of rows with the expected
+// one. If no record is bad, the expected number is exact from the start.
 func checkExpectedRows(t *testing.T, name string, f *fixture.Dataset, exact bool) {
 	t.Helper()
 	l := openSequence(t, f)

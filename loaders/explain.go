@@ -9,11 +9,11 @@ import (
 )
 
 // Explain describes the dataset that a plan becomes, as TensorFlow builds and runs it.
-// With batches, it also takes so many of them, or one epoch if it has fewer or batches is
-// -1, and says what each stage cost. A nil scan has it look at the files first. See
-// [dataset.Dataset.Explain].
+// If batches is not 0, it also takes that many batches, or one epoch if it has fewer or
+// batches is -1, and reports the cost of each stage. If scan is nil, Explain looks at
+// the files first. See [dataset.Dataset.Explain].
 //
-// It builds a pipeline of its own and closes it, as [TimeStages] does.
+// It builds its own pipeline and closes it, as [TimeStages] does.
 func Explain(ctx context.Context, p *Plan, scan *Scan, batches int64) (*explain.Dataset, error) {
 	if batches != 0 {
 		p = p.MeasureTime()

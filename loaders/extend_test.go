@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// extended returns the path of a program that is built from the sources with those of
-// testdata/extend.txtar, and with its lines in the tables.
+// extended builds a program from the sources, the sources in testdata/extend.txtar, and
+// the lines for the tables in it. It returns the program's path.
 func extended(t *testing.T) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/extend.txtar")
@@ -63,7 +63,7 @@ func extended(t *testing.T) string {
 	return program
 }
 
-// run returns what a command prints.
+// run returns the output of a command.
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -18,20 +18,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fault is one way in which data can be wrong and what must be said about it.
+// fault is one kind of fault in data, and the words that its message must have.
 type fault struct {
 	name   string
-	change func(t *testing.T, d *fixture.Dataset) // the files; a.tfrecords holds ids 0 to 3 before
+	change func(t *testing.T, d *fixture.Dataset) // changes the files; a.tfrecords holds ids 0 to 3 before
 	class  millrace.Class
 	words  []string // of the message
-	before []int64  // ids that are delivered all the same
+	before []int64  // ids that are still delivered
 }
 
 func named(name string, f example.Feature) example.Named {
 	return example.Named{Name: name, Feature: f}
 }
 
-// badRecord writes b.tfrecords with one good record and a bad one.
+// badRecord writes b.tfrecords with one good and one bad record.
 func badRecord(bad []byte) func(*testing.T, *fixture.Dataset) {
 	return func(t *testing.T, d *fixture.Dataset) {
 		d.WriteRecords(t, "b.tfrecords", fixture.Record(4), bad, fixture.Record(6))
@@ -56,8 +56,8 @@ var recordFaults = []fault{
 		[]string{"b.tfrecords", "record 1", `feature "xs"`, "SequenceExample", "allow_var_len"}, []int64{0, 1, 2, 3}},
 }
 
-// The same fault is found, and the same batches come before it, whether
-// records are parsed one batch at a time or several.
+// The same fault is found, and the same batches come before it, whether records are
+// parsed one batch at a time or several batches at a time.
 func TestRecordFaults(t *testing.T) {
 	testruntime.Need(t)
 	for _, f := range recordFaults {
@@ -89,8 +89,8 @@ func checkFault(t *testing.T, f *fault, err error) {
 	}
 }
 
-// Every damaged file is refused by name before TensorFlow sees it, or found at
-// the latest when its records are read; none is taken for a shorter one.
+// Every damaged file is refused by name before TensorFlow opens it, or at the latest an
+// error when its records are read. None is read as a shorter file.
 func TestDamagedFiles(t *testing.T) {
 	testruntime.Need(t)
 	inRecord := map[string]millrace.Class{"C19": millrace.ErrSchema, "C20": millrace.ErrCorrupt}
@@ -104,7 +104,7 @@ func TestDamagedFiles(t *testing.T) {
 			ids, err := read(t, d)
 			want := c.Class
 			if class, ok := inRecord[c.Row]; ok && want == "" {
-				want = class // the file is whole; a record in it is not what the manifest says
+				want = class // the file is whole, but a record in it does not match the manifest
 			}
 			if want == "" {
 				if err != nil || int64(len(ids)) != c.Good {
@@ -119,7 +119,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// Records that would end the process are refused when the dataset is opened.
+// Records that would crash the process are refused when the dataset is opened.
 func TestRecordsThatKillTensorFlow(t *testing.T) {
 	testruntime.Need(t)
 	tests := []struct {
@@ -213,9 +213,9 @@ func TestDuplicateFilesAreReadTwiceWithAWarning(t *testing.T) {
 	}
 }
 
-// read opens a dataset and reads it to its end, with our own operations where
-// they are built and without them. It returns the ids that were delivered and
-// how it ended, which must be the same.
+// read opens a dataset and reads it to its end, with our own operations, where they are
+// built, and without them. It returns the delivered ids and the final error, which must
+// be the same.
 func read(t *testing.T, d *fixture.Dataset) (ids []int64, err error) {
 	t.Helper()
 	d.Save(t)

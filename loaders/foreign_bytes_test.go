@@ -17,9 +17,9 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// stringFiles returns a dataset of records with two byte strings "s", of which
-// record 1 is the one given. Examples are read as SequenceExamples just as well:
-// the features of the one are the context of the other.
+// stringFiles returns a dataset of records with two byte strings "s"; record 1 is the
+// given one. Examples can also be read as SequenceExamples: the features of the Example
+// are the context of the SequenceExample.
 func stringFiles(t *testing.T, kind string, sequence bool, bad []byte) *fixture.Dataset {
 	d := fixture.New(t)
 	d.Type = kind
@@ -38,11 +38,10 @@ func stringFiles(t *testing.T, kind string, sequence bool, bad []byte) *fixture.
 	return d
 }
 
-// TestForeignBytesNeverReachTensorFlow gives every type of loader records that
-// end the process in TensorFlow's parsers, alone and behind a field that
+// TestForeignBytesNeverReachTensorFlow gives every type of loader records that crash
+// the process in TensorFlow's parsers, as the whole record and after a field that
 // protobuf refuses and TensorFlow does not. The graph has none of TensorFlow's
-// operations that read files, and with the native library none that parse
-// records.
+// operations that read files, and with the native library none that parse records.
 func TestForeignBytesNeverReachTensorFlow(t *testing.T) {
 	testruntime.Need(t)
 	huge := corrupt.HugeString("s")
@@ -68,8 +67,8 @@ func TestForeignBytesNeverReachTensorFlow(t *testing.T) {
 	}
 }
 
-// checkPlace reads to the bad record, whose place the error names, in a graph
-// that has none of some of TensorFlow's operations.
+// checkPlace reads up to the bad record, whose place the error names, in a graph
+// without some of TensorFlow's operations.
 func checkPlace(t *testing.T, plan *loaders.Plan, without []string, path string) {
 	t.Helper()
 	l, err := loaders.OpenPlan(plan, nil)
@@ -104,16 +103,16 @@ func checkPlace(t *testing.T, plan *loaders.Plan, without []string, path string)
 	t.Error("the bad record was taken")
 }
 
-// A file that is overwritten between the scan and the read, with as many bytes
-// and the modification time that it had, is judged as it is then: with the
-// native library and without it the bad record is an error with its place.
+// A file may be overwritten between the scan and the read, with the same size and
+// modification time. Then its new contents are checked: with the native library and
+// without it the bad record is an error with its place.
 func TestFileIsOverwrittenAfterTheScan(t *testing.T) {
 	testruntime.Need(t)
 	long := example.Marshal([]example.Named{{Name: "s", Feature: example.Feature{
 		Kind: example.Bytes, Bytes: [][]byte{make([]byte, 100), []byte("b")}}}})
 	huge := corrupt.HugeString("s")
 	padding := len(long) - len(huge) - len("\x9a\x06\x00")
-	bad := slices.Concat(huge, []byte{0x9a, 0x06, byte(padding)}, make([]byte, padding)) // a field that nobody knows
+	bad := slices.Concat(huge, []byte{0x9a, 0x06, byte(padding)}, make([]byte, padding)) // an unknown field
 	for _, sequence := range []bool{false, true} {
 		d := stringFiles(t, "independent", sequence, long)
 		d.Save(t)

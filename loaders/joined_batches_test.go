@@ -19,8 +19,8 @@ import (
 // single are the options of a run that takes one batch a step.
 func single() *loaders.RunOptions { return &loaders.RunOptions{OnDemand: true} }
 
-// joinedLoaders opens loaders of which a step gives several batches: of 46 records or
-// windows in batches of 4, over two epochs.
+// joinedLoaders opens loaders with several batches in a step: of 46 records or windows
+// in batches of 4, over two epochs.
 func joinedLoaders(t *testing.T) map[string]*loaders.Loader {
 	t.Helper()
 	records := fixture.New(t)
@@ -45,8 +45,8 @@ func joinedLoaders(t *testing.T) map[string]*loaders.Loader {
 	return all
 }
 
-// Batches that come several at a time are those that come one by one, and so are their
-// states: each kind of run goes on from the other's.
+// Batches that come several at a time equal those that come one by one, and so do their
+// states. Each kind of run can be resumed from the other's states.
 func TestJoinedBatches(t *testing.T) {
 	testruntime.Need(t)
 	for name, l := range joinedLoaders(t) {
@@ -81,8 +81,8 @@ func TestJoinedBatches(t *testing.T) {
 	}
 }
 
-// A loop that ends in the middle of what a step gave leaves nothing behind. A batch that
-// is kept stays as it is.
+// A loop that ends in the middle of a step's batches leaves no resources. A kept batch
+// stays unchanged.
 func TestJoinedBatchesThatNobodyTakes(t *testing.T) {
 	testruntime.Need(t)
 	for name, l := range joinedLoaders(t) {
@@ -111,8 +111,8 @@ func TestJoinedBatchesThatNobodyTakes(t *testing.T) {
 	}
 }
 
-// The batches before a bad record are delivered, and the error names it, as where
-// batches come one by one. A listener is told of each batch once.
+// The batches before a bad record are delivered, and the error names it, as in a run
+// with one batch a step. A listener gets one event for each batch.
 func TestJoinedBatchesBeforeABadRecord(t *testing.T) {
 	testruntime.Need(t)
 	const good = 13

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// largeData returns a dataset like that of orderData, of 1,070 records that are too large in all
-// to be kept in memory by a native operation.
+// largeData returns a dataset like that of orderData, of 1,070 records. Together they
+// are too large for a native operation to keep in memory.
 func largeData(t *testing.T, args fixture.Object) (f *fixture.Dataset, records int64) {
 	t.Helper()
 	const more, bytes = 1_050, 64 << 10
@@ -28,8 +28,8 @@ func largeData(t *testing.T, args fixture.Object) (f *fixture.Dataset, records i
 	return f, 20 + more
 }
 
-// The records of large files come in the order that the permutation says, and from the
-// middle on with a state.
+// The records of large files come in the order of the permutation, also in a run that
+// is resumed from a state in the middle.
 func TestExactShuffleOfLargeFiles(t *testing.T) {
 	testruntime.Need(t)
 	f, n := largeData(t, exact(2, nil))

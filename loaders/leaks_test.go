@@ -17,8 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// warm runs everything once, so that what TensorFlow sets up for the whole
-// process is there.
+// warm runs everything once, so that TensorFlow's process-wide resources exist.
 func warm(t *testing.T) {
 	t.Helper()
 	d := fixture.New(t)
@@ -28,7 +27,7 @@ func warm(t *testing.T) {
 	}
 }
 
-// However a run fails, nothing of it stays behind (V4).
+// A run that fails leaves no resources, whatever its failure is (V4).
 func TestFailuresLeaveNothing(t *testing.T) {
 	testruntime.Need(t)
 	warm(t)
@@ -80,8 +79,8 @@ func TestFailuresLeaveNothing(t *testing.T) {
 	})
 }
 
-// One config opened and read 200 times in "make soak" gives the same batches,
-// and memory, threads and files stay as they are (B14).
+// A config is opened and read several times, 200 times in "make soak". Each time it
+// gives the same batches, and memory, threads and files stay as they are (B14).
 func TestRoundsLeaveNothing(t *testing.T) {
 	testruntime.Need(t)
 	warm(t)

@@ -15,14 +15,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options holds what [Open] and [OpenPlan] can be told. Nil means the
-// defaults.
+// Options holds the options of [Open] and [OpenPlan]. Nil means the defaults.
 type Options struct {
 	Check   *CheckOptions            // how the config is checked
 	Runtime *tfbridge.RuntimeOptions // where TensorFlow is; used by the first open of the process
 	Session *tfbridge.SessionOptions // threads and devices
-	Observe *observe.Listener        // is told what the loader does; nil: nobody
-	Scan    *Scan                    // of the plan, as [Prepare] gives it with a context; nil: OpenPlan scans
+	Observe *observe.Listener        // receives the loader's events; may be nil
+	Scan    *Scan                    // the plan's scan, as [Prepare] returns it with a context; nil: OpenPlan scans
 }
 
 // Loader reads the batches that a config describes. It owns a graph and a
@@ -36,11 +35,11 @@ type Loader struct {
 	pipe    *Pipeline
 	observe *observe.Listener
 	opened  time.Time
-	closed  atomic.Bool // whether closing was told
+	closed  atomic.Bool // whether Close was called
 }
 
-// Open checks a loader config and opens its dataset. The error of a config
-// with problems is a [diag.List] of all of them.
+// Open checks a loader config and opens its dataset. The error for a config with
+// problems is a [diag.List] of all of them.
 func Open(path string, o *Options) (*Loader, error) {
 	if o == nil {
 		o = &Options{}
@@ -62,7 +61,7 @@ func OpenPlan(p *Plan, o *Options) (*Loader, error) {
 	return openPlan(p, o, 0)
 }
 
-// openPlan opens a plan whose check took some time.
+// openPlan opens a plan. checked is the time that its check took.
 func openPlan(p *Plan, o *Options, checked time.Duration) (*Loader, error) {
 	l := &Loader{plan: p, scan: o.Scan, observe: o.Observe, opened: time.Now()}
 	if o.Observe != nil && o.Observe.Opened != nil {
@@ -106,7 +105,7 @@ func Prepare(ctx context.Context, p *Plan, o *Options) (*Scan, error) {
 	return scan, nil
 }
 
-// observeScan tells what a scan found.
+// observeScan reports the result of a scan.
 func observeScan(l *observe.Listener, p *Plan, scan *Scan, took time.Duration) {
 	if l == nil || l.Scanned == nil {
 		return
@@ -135,7 +134,7 @@ func (l *Loader) build(session *tfbridge.SessionOptions) error {
 // Plan returns the plan that the loader runs.
 func (l *Loader) Plan() *Plan { return l.plan }
 
-// Scan returns what was found in the data files.
+// Scan returns the result of looking at the data files.
 func (l *Loader) Scan() *Scan { return l.scan }
 
 // Batches yields the batches in order, from the start of the data each time
@@ -145,9 +144,9 @@ func (l *Loader) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 	return l.Run(ctx, nil)
 }
 
-// Run is [Loader.Batches] with options: the same batches from a saved state,
-// or with states to go on from later. The loader's own listener is told of the
-// run where the options name none.
+// Run is [Loader.Batches] with options: the same batches from a saved state, or with
+// states to go on from later. The run's events go to the loader's listener unless the
+// options name another one.
 func (l *Loader) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, error] {
 	run := RunOptions{}
 	if o != nil {
@@ -160,9 +159,9 @@ func (l *Loader) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, error
 	return l.pipe.Run(ctx, l.session, &run)
 }
 
-// Pipeline builds the loader's plan into another graph, that of s: a loader is
-// a source that a model of package estimator runs over. The loader's own graph
-// and session play no part in it.
+// Pipeline builds the loader's plan into another graph, that of s: a loader is a source
+// that a model of package estimator runs over. It does not use the loader's own graph
+// and session.
 func (l *Loader) Pipeline(ctx context.Context, s *graph.Scope) (*steps.Pipeline, error) {
 	return (&Source{Plan: l.plan, Scan: l.scan}).Pipeline(ctx, s)
 }

@@ -40,9 +40,9 @@ func writeManyFiles(t *testing.T, f *fixture.Dataset, n int) {
 	}
 }
 
-// A dataset of very many files of one record each is read in order and shuffled, without
-// and with indexes, and never has more than a few of them open. In "make soak" they are
-// 100,000, and the log says how long it took.
+// A dataset of very many files of one record each is read in order and shuffled,
+// without and with indexes, and never has more than a few of them open. In "make soak"
+// there are 100,000 files, and the log has the time.
 func TestManyFiles(t *testing.T) {
 	testruntime.Need(t)
 	if runtime.GOOS != "linux" {
@@ -79,7 +79,7 @@ func TestManyFiles(t *testing.T) {
 				got = append(got, b.Tensor("id").Value().([]int64)...)
 			}
 			t.Logf("%s, indexed %v: %d files, opened after %v, first batch after %v, all after %v, at most %d open", name, indexed, n, opened, first, time.Since(begin), most)
-			if most > 256 { // what the reader by place keeps
+			if most > 256 { // the limit of the reader by position
 				t.Errorf("%s, indexed %v: %d files are open at once", name, indexed, most)
 			}
 			if args["shuffle"] == true {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMeasuresOfExamples measures tensors of Examples, which are parsed in
-// other ways than SequenceExamples are.
+// TestMeasuresOfExamples measures tensors of Examples, which are not parsed in the same
+// way as SequenceExamples.
 func TestMeasuresOfExamples(t *testing.T) {
 	testruntime.Need(t)
 	for kind, args := range map[string]fixture.Object{

@@ -45,8 +45,8 @@ func measuredDatasets(t *testing.T) map[string]*fixture.Dataset {
 	return datasets
 }
 
-// TestMeasuresTellPadding checks lengths and masks against the values that
-// padding leaves.
+// TestMeasuresTellPadding compares lengths and masks with the values outside of the
+// padding.
 func TestMeasuresTellPadding(t *testing.T) {
 	testruntime.Need(t)
 	for name, f := range measuredDatasets(t) {
@@ -98,7 +98,7 @@ func checkMeasures(t *testing.T, b *loaders.Batch) {
 	}
 }
 
-// TestLengthsFollowSteps measures what a slice leaves, padded to a given size.
+// TestLengthsFollowSteps measures the result of a slice, padded to a given size.
 func TestLengthsFollowSteps(t *testing.T) {
 	testruntime.Need(t)
 	data := newSequenceData([][]int{{5, 2, 0, 3}})

@@ -10,8 +10,8 @@ import (
 	"millrace/loaders"
 )
 
-// A config that asks for half a terabyte is warned of, and refused before
-// TensorFlow allocates anything, on a machine that has less.
+// On a machine with less memory, a config that needs half a terabyte gets a warning,
+// and is refused before TensorFlow allocates anything.
 func TestConfigAsksForMemory(t *testing.T) {
 	huge := []int{1 << 16, 1 << 21}
 	constant := []fixture.Object{{"to_name": "c", "type": "const", "args": fixture.Object{"shape": huge, "dtype": "float32", "value": 1}}}

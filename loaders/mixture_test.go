@@ -35,8 +35,9 @@ func mixtureData(t *testing.T, args fixture.Object) (f, second *fixture.Dataset)
 	return f, second
 }
 
-// An epoch of a mixture ends when one dataset has no record left, or when all were
-// read to their ends. Both engines draw the same examples, and go on from any position.
+// An epoch of a mixture ends when one dataset has no record left, or when all were read
+// to their ends. Both engines draw the same examples, and can be resumed from any
+// position.
 func TestMixture(t *testing.T) {
 	testruntime.Need(t)
 	for until, repeated := range map[string]bool{"first": false, "all": true} {
@@ -77,7 +78,7 @@ func TestMixture(t *testing.T) {
 	}
 }
 
-// The shares of the datasets are those of their weights, within what chance allows.
+// The shares of the datasets match their weights, up to chance.
 func TestMixtureWeights(t *testing.T) {
 	testruntime.Need(t)
 	f, _ := mixtureData(t, fixture.Object{"until": "all", "epochs": 1, "target_batch_size": 100})
@@ -95,7 +96,7 @@ func TestMixtureWeights(t *testing.T) {
 	}
 }
 
-// The parts of a mixture's epoch are the whole, each example once.
+// The shards of a mixture's epoch together are the whole epoch, each example once.
 func TestMixtureShards(t *testing.T) {
 	testruntime.Need(t)
 	f, _ := mixtureData(t, fixture.Object{"epochs": 1})
@@ -111,8 +112,8 @@ func TestMixtureShards(t *testing.T) {
 	}
 }
 
-// What the manifests of a mixture disagree on is reported with the dataset and the
-// feature, and so is a dataset that cannot be drawn from.
+// A disagreement between the manifests of a mixture is reported with the dataset and
+// the feature, and so is a dataset that cannot be mixed.
 func TestMixtureProblems(t *testing.T) {
 	for want, change := range map[string]func(f, second *fixture.Dataset){
 		`feature "xs" is float32 [3], stored as float in `: func(_, second *fixture.Dataset) {

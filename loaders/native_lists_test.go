@@ -30,7 +30,7 @@ var listKinds = []fixture.Object{
 	{"name": "patches", "dtype": "int32", "shape": []int{1, 2}, "deserialize_type": "raw", "deserialize_args": fixture.Object{"endian": "little"}, "var_len": true},
 }
 
-// longestOfKinds is how long the lists of a record get.
+// longestOfKinds is the largest length of a record's lists.
 const longestOfKinds = 6
 
 // recordOfKinds is a SequenceExample of those features.
@@ -128,7 +128,7 @@ func randomLists(t *testing.T, seed uint64, form listForm) *fixture.Dataset {
 	return d
 }
 
-// drawLists draws what is made of lists: measures, steps and padding.
+// drawLists draws the arguments for lists: measures, steps and padding.
 func drawLists(r *rand.Rand, args fixture.Object, lists []string) {
 	any := func() string { return lists[r.IntN(len(lists))] }
 	secondaries := []fixture.Object{}
@@ -173,8 +173,8 @@ func textsUntil(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (texts [
 	return texts, states, nil
 }
 
-// sameFailure reports whether two runs ended alike. Of several tensors whose
-// examples differ in shape, it is not said which is named.
+// sameFailure reports whether two runs ended alike. If the examples of several tensors
+// differ in shape, either tensor may be named.
 func sameFailure(a, b error) bool {
 	const differ = "examples of one batch differ in shape"
 	if a == nil || b == nil {
@@ -184,15 +184,15 @@ func sameFailure(a, b error) bool {
 }
 
 // TestNativeListsAreTheGeneralOnes compares the batches of random plans of
-// SequenceExamples that our own operation makes with those of the general
-// plan, and goes on from states of the former. Which plans need nothing but
-// that operation depends on the draws: some do, some do not.
+// SequenceExamples that our own operation makes with those of the general plan, and
+// resumes the former from states. The draws decide which plans need only that
+// operation.
 func TestNativeListsAreTheGeneralOnes(t *testing.T) {
 	compareLists(t, sequenceLists, 40)
 }
 
-// TestNativeVariableFeaturesAreTheGeneralOnes does the same with features of
-// Examples that have any number of values.
+// TestNativeVariableFeaturesAreTheGeneralOnes does the same with features of Examples
+// that have any number of values.
 func TestNativeVariableFeaturesAreTheGeneralOnes(t *testing.T) {
 	compareLists(t, variableLists, 20)
 }
@@ -243,8 +243,8 @@ func compareLists(t *testing.T, form listForm, n int) {
 	}
 }
 
-// TestOddSequenceExamples reads what TensorFlow takes and refuses what it
-// refuses, with the same words whichever way records are parsed.
+// TestOddSequenceExamples checks that we accept and refuse the same records as
+// TensorFlow, with the same messages in every way of parsing.
 func TestOddSequenceExamples(t *testing.T) {
 	testruntime.Need(t)
 	ints := func(v ...int64) example.Feature { return fixture.Ints(v...) }

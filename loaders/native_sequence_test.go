@@ -69,9 +69,8 @@ func openPlan(t testing.TB, p *loaders.Plan) *loaders.Loader {
 	return l
 }
 
-// TestNativeWindowsAreTheGeneralOnes compares the windows of random plans that
-// our own operation cuts with those of the general plan, and goes on from
-// states of the former.
+// TestNativeWindowsAreTheGeneralOnes compares the windows of random plans that our own
+// operation cuts with those of the general plan, and resumes the former from states.
 func TestNativeWindowsAreTheGeneralOnes(t *testing.T) {
 	testruntime.Need(t)
 	for seed := range uint64(6) {

@@ -29,8 +29,8 @@ func (n node) String() string {
 	return text
 }
 
-// deterministic is how [node.String] ends for an operation that keeps the
-// order, and for one that does not.
+// deterministic is the end of [node.String] for an operation that keeps the order, and
+// for one that does not.
 func deterministic(keeps bool) string { return fmt.Sprint(" deterministic=", keeps) }
 
 // nodesOf returns the nodes of a dataset's graph and of its functions.
@@ -109,7 +109,7 @@ func scalar(p *tfproto.TensorProto) (text string, ok bool) {
 	case len(p.GetTensorShape().GetDim()) > 0:
 		return "", false
 	case p.GetDtype() == tfproto.DataType_DT_INT64:
-		// A field at its default is left out.
+		// TensorFlow omits a field with its default value.
 		return fmt.Sprint(append(p.GetInt64Val(), 0)[0]), true
 	case p.GetDtype() == tfproto.DataType_DT_STRING:
 		return string(append(p.GetStringVal(), nil)[0]), true

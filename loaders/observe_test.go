@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorder writes down what it is told.
+// recorder writes down the events.
 type recorder struct {
 	mu      sync.Mutex
 	said    []string
@@ -34,8 +34,7 @@ func (r *recorder) say(d time.Duration, format string, args ...any) {
 	r.least = min(r.least, d)
 }
 
-// listener returns a listener that hears everything but stalls, which depend on
-// who is faster.
+// listener returns a listener for all events except stalls, which depend on timing.
 func (r *recorder) listener() *observe.Listener {
 	return &observe.Listener{
 		Opened:  func(e observe.Opened) { r.say(e.Duration, "opened %d files", e.Files) },
@@ -50,7 +49,7 @@ func (r *recorder) listener() *observe.Listener {
 	}
 }
 
-// A loader tells of its life in order. Times never run backwards.
+// A loader reports its events in order. Times never decrease.
 func TestListener(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -85,9 +84,9 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// A record that cannot be read is told once, with file and ordinal, after the
-// good batches before it. TensorFlow's parser takes several batches at once and
-// makes the step again to deliver them.
+// A record that cannot be read is reported once, with file and ordinal, after the good
+// batches before it. TensorFlow's parser takes several batches at once and repeats the
+// step to deliver them.
 func TestListenerHearsOfABadRecord(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -97,7 +96,7 @@ func TestListenerHearsOfABadRecord(t *testing.T) {
 	d.Save(t)
 	good := []string{"opened 1 files", "scanned 7 records", "batch 1 of 2", "batch 2 of 2", "bad record", "closed: <nil>"}
 	for engine, want := range map[string][]string{
-		"native":     slices.Insert(slices.Clone(good), 2, "retry of 1"), // it took both batches and the bad record in one run
+		"native":     slices.Insert(slices.Clone(good), 2, "retry of 1"), // one run took both batches and the bad record
 		"TensorFlow": slices.Insert(slices.Clone(good), 4, "retry of 3"),
 	} {
 		t.Run(engine, func(t *testing.T) {
@@ -129,7 +128,7 @@ func TestListenerHearsOfABadRecord(t *testing.T) {
 	}
 }
 
-// The log names what happened, for programs.
+// The log names the events in a form for programs.
 func TestListenerLogs(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)

@@ -33,8 +33,8 @@ func rawRecord(id int64, values ...string) []byte {
 	return example.Marshal([]example.Named{named("id", fixture.Ints(id)), named("xs", f)})
 }
 
-// Raw bytes of a wrong length are refused by name, also where a batch has as
-// many as it needs in all (C24).
+// Raw bytes of a wrong length are refused with the feature's name, also where the total
+// length of the batch is right (C24).
 func TestRawBytesOfAWrongLength(t *testing.T) {
 	testruntime.Need(t)
 	const right = "\x01\x00\x02\x00"
@@ -67,10 +67,9 @@ func TestRawBytesOfAWrongLength(t *testing.T) {
 	}
 }
 
-// What protobuf allows in a record is read as protobuf reads it, whichever
-// way records are parsed: of a feature that is there twice the last counts,
-// the halves of an Example that is written in two are one, and fields that
-// nobody knows are passed over (C25, C26).
+// Valid protobuf is read as protobuf reads it, in every way of parsing: of a duplicate
+// feature the last one counts, the two halves of a split Example are merged, and
+// unknown fields are skipped (C25, C26).
 func TestOddRecordsAreRead(t *testing.T) {
 	testruntime.Need(t)
 	id := func(id int64) []byte { return example.Marshal([]example.Named{named("id", fixture.Ints(id))}) }
@@ -103,8 +102,8 @@ func TestOddRecordsAreRead(t *testing.T) {
 	}
 }
 
-// What protobuf does not allow is an error that names the record, and never
-// more than that (C20, C26).
+// Invalid protobuf is an error that names the record, and does nothing worse (C20,
+// C26).
 func TestRecordsThatAreNoProtobuf(t *testing.T) {
 	testruntime.Need(t)
 	tests := map[string]string{
@@ -129,12 +128,11 @@ func TestRecordsThatAreNoProtobuf(t *testing.T) {
 	}
 }
 
-// Without the native library, a record that Go cannot parse and that could end
-// the process in TensorFlow's parsers is refused, and the records before it are
-// delivered.
+// Without the native library, a record that Go cannot parse and that could crash
+// TensorFlow's parsers is refused, and the records before it are delivered.
 func TestRecordThatCouldEndTheProcess(t *testing.T) {
 	testruntime.Need(t)
-	floats := strings.Repeat("\x0d\x00\x00\x80\x3f", 100) // unpacked, in a field that claims more than there is
+	floats := strings.Repeat("\x0d\x00\x00\x80\x3f", 100) // unpacked, in a field that claims more bytes than there are
 	for name, bad := range map[string]string{
 		"a length without end":                                "\x0a\xff\xff\xff\xff\x0f",
 		"a long list of floats behind a length that is wrong": "\x12\xff\x7f" + floats,
@@ -167,7 +165,7 @@ func withoutLibrary(t *testing.T, d *fixture.Dataset) *loaders.Plan {
 	return plan
 }
 
-// A file that is removed between two passes is missed by name (C44).
+// If a file is removed between two passes, the error names it (C44).
 func TestFileIsGoneInTheSecondEpoch(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -198,8 +196,8 @@ func TestFileIsGoneInTheSecondEpoch(t *testing.T) {
 	}
 }
 
-// With CheckRecords a record that is not what the manifest says is found before
-// the first batch (--check-records).
+// With CheckRecords a record that does not match the manifest is found before the first
+// batch (--check-records).
 func TestCheckRecords(t *testing.T) {
 	d := fixture.New(t)
 	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 4)...)

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each option of a check reaches the rule that it is for.
+// Each option of a check changes the rule for which it is meant.
 func TestCheckOptions(t *testing.T) {
 	d := fixture.New(t)
 	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
@@ -52,9 +52,9 @@ func TestCheckOptions(t *testing.T) {
 	}
 }
 
-// A plan that cannot be built is an error of every way to build it, and so is a
-// session that cannot be made, and a runtime that is not the one in use. Nothing
-// of them stays.
+// A plan that cannot be built is an error of every way to build it. So is a session
+// that cannot be made, and a runtime that is not the one in use. None of them leaves
+// resources.
 func TestPlansThatCannotBeBuilt(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -93,8 +93,8 @@ func TestPlansThatCannotBeBuilt(t *testing.T) {
 	noneLeft()
 }
 
-// A loader's plan is built into other graphs as it was scanned: nobody looks at the
-// files again. Closing it and them frees everything.
+// A loader's scanned plan can be built into other graphs without looking at the files
+// again. Closing the loader and the graphs frees everything.
 func TestLoadersAreSources(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -125,11 +125,11 @@ func TestLoadersAreSources(t *testing.T) {
 	noneLeft()
 }
 
-// sane reports whether something took a time, and no absurd one.
+// sane reports whether a duration is positive and not absurdly long.
 func sane(d time.Duration) bool { return d > 0 && d < time.Hour }
 
-// A listener may leave out any event. A run may have its own, which hears the
-// batches in place of the loader's.
+// A listener may leave out any event. A run may have its own listener, which gets the
+// batches instead of the loader's.
 func TestListenersOfRuns(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)
@@ -187,9 +187,9 @@ func TestListenersOfRuns(t *testing.T) {
 	}
 }
 
-// Records of remote files are not counted, their bytes are not known, and a plan
-// that was checked before took no time to check. A bad record that is found
-// beforehand is told.
+// Records of remote files are not counted, their sizes are not known, and the time to
+// check is 0 for a plan that was checked before. A bad record that is found beforehand
+// is reported.
 func TestListenerHearsOfTheScan(t *testing.T) {
 	testruntime.Need(t)
 	d := remoteDataset(t, "gs://bucket/a", "data/b.tfrecords")
@@ -225,8 +225,8 @@ func TestListenerHearsOfTheScan(t *testing.T) {
 	}
 }
 
-// The times are those after so many batches, with what was read ahead, or those at
-// the end of the data.
+// The times are those after the requested number of batches, including what was read
+// ahead, or those at the end of the data.
 func TestTimesOfSoManyBatches(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What decides only how fast batches come may change between a state and the run that
-// continues from it, also where the state holds what tf.data saves: it does for records in the
-// files' order.
+// Arguments that change only the speed may differ between a state and the run that
+// continues from it. That also holds for states with tf.data's own data, which are
+// saved for records in the files' order.
 func TestStateFitsOtherPace(t *testing.T) {
 	testruntime.Need(t)
 	unshuffled := func(f *fixture.Dataset, args fixture.Object) *fixture.Dataset {
@@ -55,7 +55,8 @@ func TestStateFitsOtherPace(t *testing.T) {
 	}
 }
 
-// A state of other batches is refused with the keys that differ, and both of their values.
+// A state for other batches is refused, with the keys that differ and both of their
+// values.
 func TestStateNamesWhatDiffers(t *testing.T) {
 	testruntime.Need(t)
 	f := fixture.New(t)

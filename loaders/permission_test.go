@@ -16,13 +16,12 @@ import (
 	"millrace/loaders"
 )
 
-// nobody is a user who may read nothing that is not everyone's.
+// nobody is a user who may read only files that everyone may read.
 const nobody = 65534
 
-// Files that may not be read are errors with the file and the reason, whether
-// they are found while the config is checked or when the data is opened (A01,
-// C03). Root may read everything, so the test becomes somebody else in a
-// process of its own.
+// A file without permission is an error with the file and the reason, whether it is
+// found while the config is checked or when the data is opened (A01, C03). Root may
+// read everything, so the test runs as another user in a separate process.
 func TestPermission(t *testing.T) {
 	testruntime.Need(t)
 	if config := os.Getenv("MILLRACE_TEST_CONFIG"); config != "" {
@@ -54,8 +53,8 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// openAsNobody prints the error of opening a config, and fails if it is not
-// one of the operating system.
+// openAsNobody prints the error of opening a config, and fails if the error does not
+// come from the operating system.
 func openAsNobody(t *testing.T, config string) {
 	if os.Geteuid() == 0 {
 		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {

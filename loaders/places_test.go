@@ -29,8 +29,8 @@ func placeOf(id int64) string {
 	return "nowhere"
 }
 
-// placesOf returns the ids of each batch of a run as places, the places that the batches
-// tell, and the states.
+// placesOf returns the ids of each batch of a run as places, the places that the
+// batches give, and the states.
 func placesOf(t *testing.T, l *loaders.Loader, o loaders.RunOptions) (want, got [][]string, states [][]byte) {
 	t.Helper()
 	o.Places = true
@@ -53,8 +53,8 @@ func placesOf(t *testing.T, l *loaders.Loader, o loaders.RunOptions) (want, got 
 	return want, got, states
 }
 
-// checkPlaces compares the places that batches tell with the ids of their records, with
-// both engines, from the begin and from a state.
+// checkPlaces compares the places that batches give with the ids of their records, with
+// both engines, from the start and from a state.
 func checkPlaces(t *testing.T, f *fixture.Dataset) {
 	t.Helper()
 	for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
@@ -62,7 +62,7 @@ func checkPlaces(t *testing.T, f *fixture.Dataset) {
 		if diff := cmp.Diff(whole, got); diff != "" {
 			t.Fatalf("%s (-ids +places)\n%s", engine, diff)
 		}
-		at := (len(states)/2/4 + 1) * 4 // behind the first epoch of two
+		at := (len(states)/2/4 + 1) * 4 // after the first of two epochs
 		if len(states) < at {
 			at = 4
 		}
@@ -73,9 +73,8 @@ func checkPlaces(t *testing.T, f *fixture.Dataset) {
 	}
 }
 
-// Batches tell the file and the number of the record of each row, in any order that the
-// config gives the records: in files of several sizes, one of them empty, over the ends of
-// epochs.
+// Batches give the file and the number of the record of each row, in any order of the
+// records: in files of several sizes, one of them empty, and across the ends of epochs.
 func TestPlaces(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
@@ -103,7 +102,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Records that are left out have no rows: those behind them have the places of their own,
+// Records that are left out have no rows. The records after them keep their own places,
 // in later epochs too.
 func TestPlacesWithoutBadRecords(t *testing.T) {
 	testruntime.Need(t)
@@ -143,7 +142,7 @@ func orderFirst(file int) (id int64) {
 	return id
 }
 
-// The places in a mixture are those in the files of all its datasets.
+// The places in a mixture refer to the files of all its datasets.
 func TestPlacesInMixture(t *testing.T) {
 	testruntime.Need(t)
 	f, _ := mixtureData(t, fixture.Object{"until": "all"})
@@ -195,8 +194,8 @@ func TestPlacesOfWindows(t *testing.T) {
 	}
 }
 
-// Windows of two records with lists of any length begin at every second record of a file. A
-// run from a state tells the same places.
+// Windows of two records with lists of any length begin at every second record of a
+// file. A run from a state gives the same places.
 func TestPlacesOfDiscreteWindows(t *testing.T) {
 	testruntime.Need(t)
 	f := newSequence(t, "discrete_sequence", newSequenceData([][]int{{3, 1, 4, 1, 5}, {9, 2, 6, 5, 3, 5}}))
@@ -228,8 +227,8 @@ func TestPlacesOfDiscreteWindows(t *testing.T) {
 	}
 }
 
-// Where nobody knows the places, a run that is asked for them ends before the first batch.
-// Other runs tell none.
+// Where places are not known, a run that asks for them ends before the first batch.
+// Other runs give none.
 func TestPlacesNotKnown(t *testing.T) {
 	testruntime.Need(t)
 	sloppy := maps.Clone(shuffledArgs)
@@ -252,8 +251,8 @@ func TestPlacesNotKnown(t *testing.T) {
 	}
 }
 
-// bucketPlaces returns the places that the batches of a run tell, and the places of the
-// records that the rows begin with. A row without positions may be any such record.
+// bucketPlaces returns the places that the batches of a run give, and the places of the
+// first records of their rows. A row without positions may be any such record.
 func bucketPlaces(t *testing.T, l *loaders.Loader, o loaders.RunOptions) (want, got [][]string, states [][]byte) {
 	t.Helper()
 	records, empty := map[int64]string{}, map[string]bool{}
@@ -286,8 +285,8 @@ func bucketPlaces(t *testing.T, l *loaders.Loader, o loaders.RunOptions) (want, 
 	return want, got, states
 }
 
-// Buckets change the order, and their batches know it: with shuffling in buffers too, and
-// from a state that holds records.
+// Buckets change the order, and the places of their batches are right: with shuffling
+// in buffers too, and from a state that holds records.
 func TestPlacesInBuckets(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{

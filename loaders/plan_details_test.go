@@ -14,8 +14,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// planned returns the plan of a dataset for machines without the native library,
-// and what was found in its files.
+// planned returns the plan of a dataset for machines without the native library, and
+// the scan of its files.
 func planned(t *testing.T, d *fixture.Dataset) (*loaders.Plan, *loaders.Scan) {
 	t.Helper()
 	plan := withoutLibrary(t, d)
@@ -26,8 +26,8 @@ func planned(t *testing.T, d *fixture.Dataset) (*loaders.Plan, *loaders.Scan) {
 	return plan, scan
 }
 
-// Up to eight batches are parsed at once, fewer if their tensors take more than
-// 1 MiB, and after a failure one.
+// Up to eight batches are parsed at once, fewer if their tensors take more than 1 MiB,
+// and one after a failure.
 func TestGroupSizes(t *testing.T) {
 	for size, want := range map[int]int64{2: 16, 8192: 16, 32768: 6, 65536: 2, 1 << 20: 2} {
 		d := fixture.New(t)
@@ -50,7 +50,8 @@ func TestGroupSizes(t *testing.T) {
 	windows := newSequence(t, "continuous_sequence", newSequenceData([][]int{{3, 4}, {2000}}))
 	windows.Args["min_window"], windows.Args["max_window"] = 2, 1000
 	plan, scan = planned(t, windows)
-	// The record of 2000 positions takes 32 KiB; a position of one number 1+8, of a pair 8 more.
+	// The record of 2000 positions takes 32 KiB. A position with one number takes 1+8
+	// bytes, and one with a pair 8 more.
 	if got, again := plan.Engine().GroupSize(scan), plan.Engine().RetryGroupSize(); got < 20 || got > 60 || again != 1 {
 		t.Errorf("windows: %d records at once, %d again", got, again)
 	}
@@ -63,7 +64,7 @@ func TestGroupSizes(t *testing.T) {
 	}
 }
 
-// How many examples there are is known of plain loaders with an end.
+// The number of examples is known for plain loaders with an end.
 func TestRowsOfRuns(t *testing.T) {
 	for _, tt := range []struct {
 		epochs any
@@ -81,9 +82,8 @@ func TestRowsOfRuns(t *testing.T) {
 	}
 }
 
-// Files that are too short for a window are warned of one by one, and if all are,
-// the longest is named; positions are counted in records of any length,
-// compressed or not.
+// Each file that is too short for a window gets a warning. If all files are, the error
+// names the longest. Positions are counted in records of any length, compressed or not.
 func TestShortFilesAreCounted(t *testing.T) {
 	for _, compression := range []string{"", "gzip"} {
 		for _, tt := range []struct {
@@ -123,8 +123,8 @@ func TestShortFilesAreCounted(t *testing.T) {
 	}
 }
 
-// Looking for a bad record, and at files, ends with the context; what it found by
-// then is no answer.
+// A search for a bad record and a scan of files end with the context. Their results up
+// to then are not used.
 func TestLookingIsCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -144,8 +144,7 @@ func TestLookingIsCanceled(t *testing.T) {
 	}
 }
 
-// Records are looked at beforehand where that is asked for, and the first bad one
-// is the error.
+// Records are checked beforehand on request, and the first bad one is the error.
 func TestCheckRecordsBeforehand(t *testing.T) {
 	d := fixture.New(t)
 	d.WriteRecords(t, "a.tfrecords", fixture.Record(0), []byte("\xff"), fixture.Record(2))
@@ -163,8 +162,8 @@ func TestCheckRecordsBeforehand(t *testing.T) {
 	}
 }
 
-// What a plan does is told stage by stage: the unit that is shuffled, and one
-// batch of prefetching too.
+// A plan is explained stage by stage, with the unit that is shuffled, and even a
+// prefetch of one batch.
 func TestExplainedStages(t *testing.T) {
 	d := newSequence(t, "continuous_sequence", newSequenceData([][]int{{3, 0, 4}}))
 	shuffled(d)

@@ -24,14 +24,14 @@ type array struct {
 
 func vector(values ...any) array { return array{[]int64{int64(len(values))}, values} }
 
-// reference is a random config and, written down without TensorFlow, what a
-// row of it is.
+// reference is a random config and a description, without TensorFlow, of the rows that
+// it should give.
 type reference struct {
 	r       *rand.Rand
 	dataset *fixture.Dataset
 	varLen  bool
 	rows    int64
-	tensors map[string]func(id int64) array // what an example holds in the end
+	tensors map[string]func(id int64) array // tensors of an example after all steps
 	pad     map[string]any                  // values to pad with; nil: no padding
 	fixed   map[string]int64                // sizes to pad to instead of the longest
 }
@@ -77,7 +77,7 @@ func listOf(id int64) (list []any) {
 	return list
 }
 
-// stored is what the manifest makes of each feature of a record.
+// stored returns the values of each feature of a record, as the manifest declares it.
 var stored = map[string]func(id int64) array{
 	"id":    func(id int64) array { return array{nil, []any{id}} },
 	"small": func(id int64) array { return array{nil, []any{uint8(3 * id)}} },
@@ -206,7 +206,7 @@ func (ref *reference) record(id int64) []byte {
 	return example.MarshalSequence(features, []example.NamedList{{Name: "list", Features: list}})
 }
 
-// batch is what a batch of these examples must be.
+// batch returns what a batch of these examples must be.
 func (ref *reference) batch(ids []int64) map[string]array {
 	batch := map[string]array{}
 	for name, of := range ref.tensors {
@@ -278,8 +278,8 @@ func anys[T any](x *tfbridge.Tensor) (values []any, err error) {
 	return values, err
 }
 
-// check compares what a loader gives with the reference: each batch with what
-// its examples are, and the order of the examples.
+// check compares a loader with the reference: each batch with its expected examples,
+// and the order of the examples.
 func (ref *reference) check(t *testing.T, l *loaders.Loader) {
 	var ids []int64
 	for b, err := range l.Batches(t.Context()) {
@@ -325,8 +325,8 @@ func (ref *reference) checkOrder(t *testing.T, ids []int64) {
 	}
 }
 
-// Loaders of random configs give what a reading without TensorFlow gives: the
-// same examples, in the same order where there is one (B15).
+// Loaders of random configs give the same examples as a reading without TensorFlow, and
+// in the same order if an order is defined (B15).
 func TestRandomConfigs(t *testing.T) {
 	testruntime.Need(t)
 	for seed := range uint64(60) {

@@ -65,8 +65,8 @@ func upTo(begin, end int64) (all []int64) {
 	return all
 }
 
-// Exact shuffling gives each epoch the order that its permutation says, by the native
-// operations and without them, whatever the prefetching.
+// Exact shuffling gives each epoch the order of its permutation, by the native
+// operations and without them, with and without prefetching.
 func TestExactShuffle(t *testing.T) {
 	testruntime.Need(t)
 	var want []int64
@@ -93,7 +93,7 @@ func TestExactShuffle(t *testing.T) {
 }
 
 // Block shuffling gives the same batches by the native operations and without them. It
-// reads each record once in an epoch, and goes on from any position.
+// reads each record once in an epoch, and can be resumed from any position.
 func TestBlockShuffle(t *testing.T) {
 	testruntime.Need(t)
 	args := exact(3, fixture.Object{"shuffle_mode": "block", "num_shuffle_buffer_elements": 20})
@@ -143,7 +143,7 @@ func positionsOf(t *testing.T, l *loaders.Loader) (batches [][]int64) {
 	return batches
 }
 
-// Without shuffling, records that are read by their place come in the order of the
+// Without shuffling, records that are read by their positions come in the order of the
 // files.
 func TestRange(t *testing.T) {
 	testruntime.Need(t)
@@ -172,8 +172,8 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// The shards of each epoch are the whole, each record once, and of sizes that differ
-// by one at most.
+// The shards of each epoch together are the whole epoch, each record once. Their sizes
+// differ by one at most.
 func TestShards(t *testing.T) {
 	testruntime.Need(t)
 	for _, shards := range []int64{2, 5, 60} {
@@ -204,8 +204,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// A state is small, and a position: it fits the other engine, other buffers and other
-// threads.
+// A state is a position, and small: it also fits the other engine, other buffers and
+// other threads.
 func TestPositions(t *testing.T) {
 	testruntime.Need(t)
 	f := orderData(t, exact(2, fixture.Object{"num_prefetch": 4}))
@@ -225,8 +225,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// A state of changed data, of another config, or of another shard within an epoch is
-// refused. At the end of an epoch the number of shards may change.
+// A state is refused if it is of changed data, of another config, or within an epoch of
+// another shard. At the end of an epoch the number of shards may change.
 func TestPositionIsChecked(t *testing.T) {
 	testruntime.Need(t)
 	half := func(count, i int64, more fixture.Object) *fixture.Dataset {
@@ -261,8 +261,8 @@ func TestPositionIsChecked(t *testing.T) {
 	}
 }
 
-// A damaged record is named, and so is one that the manifest does not describe. The
-// batches before it are delivered.
+// An error names a damaged record, or one that does not match the manifest. The batches
+// before it are delivered.
 func TestExactShuffleOfBadRecord(t *testing.T) {
 	testruntime.Need(t)
 	bad := permutation.New(51, permutation.Key{Seed: 11}).At(9) // in the third batch
@@ -297,13 +297,13 @@ func TestExactShuffleOfBadRecord(t *testing.T) {
 	}
 }
 
-// An index that an enemy made, with the lengths of two records exchanged, gives no
-// wrong record: the record that it is wrong about is named.
+// A forged index, with the lengths of two records exchanged, never gives a wrong
+// record: the error names the record.
 func TestExactShuffleByForeignIndex(t *testing.T) {
 	testruntime.Need(t)
 	f := orderData(t, exact(1, fixture.Object{"target_batch_size": 1}))
 	for i := range orderSizes {
-		f.WriteRecords(t, fmt.Sprint(i, ".tfrecords")) // none
+		f.WriteRecords(t, fmt.Sprint(i, ".tfrecords")) // no records
 	}
 	f.WriteRecords(t, "0.tfrecords", fixture.Records(100, 160)...)
 	path := f.Path("0.tfrecords")

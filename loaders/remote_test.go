@@ -39,7 +39,7 @@ func writeRAM(t *testing.T, path string, content []byte) {
 	}
 }
 
-// remoteDataset lists paths that are not this machine's.
+// remoteDataset lists remote paths.
 func remoteDataset(t *testing.T, paths ...string) *fixture.Dataset {
 	t.Helper()
 	d := fixture.New(t)
@@ -51,8 +51,9 @@ func remoteDataset(t *testing.T, paths ...string) *fixture.Dataset {
 	return d
 }
 
-// readRemote returns how a dataset ends. Without our own operations it must end
-// before anything is read, with the first remote file and the remedy.
+// readRemote returns the error that ends the reading of a dataset. Without our own
+// operations it must end before anything is read, and the error has the first remote
+// file and the remedy.
 func readRemote(t *testing.T, d *fixture.Dataset) (ids []int64, err error) {
 	t.Helper()
 	plan := withoutLibrary(t, d)
@@ -71,8 +72,8 @@ func readRemote(t *testing.T, d *fixture.Dataset) (ids []int64, err error) {
 	return readPlan(t, plan)
 }
 
-// A path with a scheme is TensorFlow's to open, and what it finds wrong there
-// is said with its class.
+// TensorFlow opens a path with a scheme, and the errors that it finds there are
+// reported with their class.
 func TestRemoteFiles(t *testing.T) {
 	testruntime.Need(t)
 	file := corrupt.Frame(fixture.Records(0, 5)...)
@@ -109,8 +110,8 @@ func TestRemoteFiles(t *testing.T) {
 	}
 }
 
-// A server that cannot be reached is an i/o error, exit code 7. A name under
-// .invalid never resolves, so the test needs no network and asks nobody.
+// A server that cannot be reached is an i/o error, exit code 7. A name under .invalid
+// never resolves, so the test needs no network.
 func TestUnreachableServer(t *testing.T) {
 	testruntime.Need(t)
 	for key, value := range map[string]string{

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mostStateBytes is what a state may take that is a position.
+// mostStateBytes is the largest size of a state that is a position.
 const mostStateBytes = 4 << 10
 
 // mixed returns a dataset of files of several sizes, which may be empty, shuffled in
@@ -41,8 +41,9 @@ func mixed(t *testing.T, r *rand.Rand) *fixture.Dataset {
 	return f
 }
 
-// A state of records that are shuffled in buffers is a position. The batches from there
-// on are those of a run without a stop, whatever engine and whatever threads.
+// A state of records that are shuffled in buffers is a position. From there on the
+// batches are those of an uninterrupted run, with either engine and any number of
+// threads.
 func TestShuffledRecordsAreResumed(t *testing.T) {
 	testruntime.Need(t)
 	for seed := range uint64(8) {
@@ -66,7 +67,7 @@ func TestShuffledRecordsAreResumed(t *testing.T) {
 	}
 }
 
-// A state behind a large shuffle buffer holds none of the records in it.
+// A state after a large shuffle buffer holds none of the buffer's records.
 func TestStateHoldsNoBuffer(t *testing.T) {
 	testruntime.Need(t)
 	f := fixture.New(t)
@@ -88,7 +89,7 @@ func TestStateHoldsNoBuffer(t *testing.T) {
 	}
 }
 
-// Windows whose places are known are resumed in the same way.
+// Windows with known positions are resumed in the same way.
 func TestShuffledWindowsAreResumed(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
@@ -114,8 +115,8 @@ func TestShuffledWindowsAreResumed(t *testing.T) {
 	}
 }
 
-// A state that was saved when a bad record had been read ahead goes on behind the good
-// batches when the data are sound again.
+// A state may be saved when a bad record was already read ahead. A run from that state
+// continues after the good batches when the data have been repaired.
 func TestStateBeforeAFaultGoesOn(t *testing.T) {
 	testruntime.Need(t)
 	f := fixture.New(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rewriteDatasets are datasets for which the optimiser decides otherwise.
+// rewriteDatasets are datasets for which the optimiser makes different decisions.
 func rewriteDatasets(t *testing.T) map[string]*fixture.Dataset {
 	plain, mixed, endless := fixture.New(t), fixture.New(t), fixture.New(t)
 	shuffled(mixed)
@@ -39,7 +39,7 @@ func rewriteDatasets(t *testing.T) map[string]*fixture.Dataset {
 	return all
 }
 
-// What the optimiser decides and why, with our own operations and without.
+// The optimiser's decisions and their reasons, with our own operations and without.
 func TestRewritesAndReasons(t *testing.T) {
 	datasets := rewriteDatasets(t)
 	var got strings.Builder

@@ -38,8 +38,7 @@ func compileSchema(t *testing.T, kind spec.SchemaKind) *jsonschema.Schema {
 	return schema
 }
 
-// validate reports what a schema has against a text; a text that is no JSON
-// it cannot judge.
+// validate returns the schema's errors about a text, none for a text that is not JSON.
 func validate(schema *jsonschema.Schema, text []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -77,7 +76,7 @@ func TestSchemaFiles(t *testing.T) {
 	}
 }
 
-// TestSchemaCases: what Check accepts, the schemas accept.
+// TestSchemaCases: the schemas accept whatever Check accepts.
 func TestSchemaCases(t *testing.T) {
 	loader, manifest := compileSchema(t, spec.LoaderSchema), compileSchema(t, spec.ManifestSchema)
 	model := compileSchema(t, spec.ModelSchema)
@@ -158,8 +157,8 @@ const fullManifest = `{"compression": "gzip", "allow_var_len": true, "features":
 	{"name": "x", "dtype": "int32", "shape": [], "var_len": true, "deserialize_type": "raw",
 	 "deserialize_args": {"endian": "big", "len": 1}, "checked_cast": false}]}`
 
-// mutations returns a document with each of its values, one at a time,
-// replaced by each of the given ones, or (with "") removed; by path.
+// mutations returns a document with each of its values, one at a time, replaced by each
+// of the given ones, or removed for ""; by path.
 func mutations(t *testing.T, text string, with []string) map[string]map[string]string {
 	t.Helper()
 	all := make(map[string]map[string]string)
@@ -232,9 +231,9 @@ func dataset(t *testing.T, loader, manifest string) string {
 	return filepath.Join(dir, "loader.json")
 }
 
-// TestWrongTypes puts values of each type of JSON, and nothing, in place of
-// every value of a config and a manifest (B01, B02, S000-62). What the schema
-// refuses, Check refuses, and names the key.
+// TestWrongTypes puts values of each type of JSON, and nothing, in place of every value
+// of a config and a manifest (B01, B02, S000-62). Whatever the schema refuses, Check
+// refuses, and names the key.
 func TestWrongTypes(t *testing.T) {
 	with := []string{"", "null", "true", "false", "0", "-1", "2.5", "1e300", `"text"`, `""`, "[]", "{}", "[7]"}
 	files := []struct {

@@ -89,7 +89,7 @@ func paddedLists(b *testing.B) *fixture.Dataset {
 // paddedRecords are how many records the benchmarks of lists read.
 const paddedRecords = 4000
 
-// benchmarkPasses reads a dataset from begin to end in every iteration of a benchmark.
+// benchmarkPasses reads a whole dataset in every iteration of a benchmark.
 func benchmarkPasses(b *testing.B, l *loaders.Loader) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -34,8 +34,8 @@ func readAll(t *testing.T, f *fixture.Dataset) (batches int, err error) {
 	return batches, nil
 }
 
-// TestSequenceFaults checks what is said about data that gives no windows, or
-// none that make a batch.
+// TestSequenceFaults checks the errors for data that gives no windows, or too few for a
+// batch.
 func TestSequenceFaults(t *testing.T) {
 	testruntime.Need(t)
 	const continuous, discrete = "continuous_sequence", "discrete_sequence"
@@ -88,9 +88,9 @@ func TestSequenceFaults(t *testing.T) {
 	}
 }
 
-// TestWindowsBeforeABadRecord checks that the windows before a record whose
-// features differ in length are delivered, although records are parsed many
-// at once, and that the record is named.
+// TestWindowsBeforeABadRecord checks that the windows before a record whose features
+// differ in length are delivered, although many records are parsed at once, and that
+// the error names the record.
 func TestWindowsBeforeABadRecord(t *testing.T) {
 	testruntime.Need(t)
 	f := newSequence(t, "continuous_sequence", newSequenceData([][]int{{5, 5, 5}}))

@@ -9,8 +9,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// TestMemoryOfOneLongSequence checks that a file of one sequence streams: what
-// is held is bounded by a window and a chunk, not by the file.
+// TestMemoryOfOneLongSequence checks that a file of one sequence is streamed: memory is
+// bounded by a window and a chunk, and not by the file.
 func TestMemoryOfOneLongSequence(t *testing.T) {
 	testruntime.Need(t)
 	const records, length = 1500, 20_000 // 120 MB

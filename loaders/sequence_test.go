@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sequenceData is files of records of given lengths. Every position has a
-// number of its own, counted through all files.
+// sequenceData is files of records of given lengths. Every position has its own number,
+// counted through all files.
 type sequenceData struct {
 	files [][]int // lengths of the records of each file
 	first []int64 // number of each file's first position
@@ -92,8 +92,8 @@ func openSequence(t testing.TB, f *fixture.Dataset) *loaders.Loader {
 	return l
 }
 
-// readWindows returns the positions of the first windows, of all if limit is
-// 0, and checks that their features agree.
+// readWindows returns the positions of the first windows, or of all if limit is 0, and
+// checks that their features agree.
 func readWindows(t testing.TB, l *loaders.Loader, limit int) (windows [][]int64) {
 	t.Helper()
 	for b, err := range l.Batches(t.Context()) {
@@ -129,8 +129,8 @@ func windowOf(t testing.TB, b *loaders.Batch) []int64 {
 // spanned is a window of a file, in units.
 type spanned struct{ begin, end int64 }
 
-// spans checks that each window is a run of positions of one file and returns
-// the windows by file, in units.
+// spans checks that each window is a sequence of consecutive positions of one file and
+// returns the windows by file, in units.
 func (d *sequenceData) spans(t testing.TB, kind string, windows [][]int64) [][]spanned {
 	t.Helper()
 	spans := make([][]spanned, len(d.files))
@@ -172,7 +172,7 @@ func (d *sequenceData) record(t testing.TB, file int, at int64) int64 {
 	return int64(len(d.files[file]))
 }
 
-// window is what a plan says about windows.
+// window is a plan's rule for windows.
 type window struct {
 	kind             string
 	min, max, stride int64
@@ -186,7 +186,7 @@ func (w window) set(f *fixture.Dataset) {
 	}
 }
 
-// check checks the windows of one file of so many units against the format's
+// check checks the windows of one file with a number of units against the format's
 // rules.
 func (w window) check(units int64, spans []spanned) error {
 	begin := int64(0)
@@ -199,7 +199,7 @@ func (w window) check(units int64, spans []spanned) error {
 		case size < w.min || size > w.max:
 			return fmt.Errorf("window %d is %v", i, s)
 		case cut:
-			return nil // perhaps cut short, and then the last
+			return nil // the last one, which may be cut short
 		}
 		begin = s.end
 		if w.stride > 0 {
@@ -216,7 +216,8 @@ func (w window) check(units int64, spans []spanned) error {
 	return nil
 }
 
-// randomWindow returns windows that some of the files are long enough for.
+// randomWindow returns a random rule for windows for which some of the files are long
+// enough.
 func randomWindow(r *rand.Rand, kind string) window {
 	w := window{kind: kind, min: 1 + r.Int64N(6), tail: "keep"}
 	w.max = w.min
@@ -235,7 +236,7 @@ func randomWindow(r *rand.Rand, kind string) window {
 func randomFiles(r *rand.Rand, kind string) (files [][]int) {
 	low := 0
 	if kind == "discrete_sequence" {
-		low = 1 // so that positions tell records
+		low = 1 // positions then identify records
 	}
 	for range 1 + r.IntN(4) {
 		var lengths []int
@@ -282,9 +283,8 @@ func TestWindowsFollowTheRules(t *testing.T) {
 	}
 }
 
-// TestWindowsOfASeed checks that a seed gives the same windows whatever the
-// parallelism, that another seed and another epoch give others, and that files
-// of the same length do as well.
+// TestWindowsOfASeed checks that a seed gives the same windows with every parallelism,
+// and that another seed, another epoch and another file of the same length give others.
 func TestWindowsOfASeed(t *testing.T) {
 	testruntime.Need(t)
 	data := newSequenceData([][]int{{100, 100}, {100, 100}})
@@ -321,9 +321,9 @@ func TestWindowsOfASeed(t *testing.T) {
 	}
 }
 
-// TestShuffledWindowsOfASeed checks that a seed gives the same order whatever
-// the parallelism, over files that end at different times, and that every
-// epoch has its own.
+// TestShuffledWindowsOfASeed checks that a seed gives the same order with every
+// parallelism, over files that end at different times, and that the order differs from
+// epoch to epoch.
 func TestShuffledWindowsOfASeed(t *testing.T) {
 	testruntime.Need(t)
 	data := newSequenceData([][]int{{9, 9}, {30}, {}, {1, 2, 3}, {50, 1}, {4, 4, 4, 4}, {25}})

@@ -8,18 +8,18 @@ import (
 	"millrace/graph/steps"
 )
 
-// Source feeds the batches of a plan to a model of package estimator, as a
-// [Loader] does, without a graph and a session of its own.
+// Source feeds the batches of a plan to a model of package estimator. It works like a
+// [Loader], but has no graph and session.
 type Source struct {
 	Plan *Plan
-	Scan *Scan // of the plan, as [Prepare] gives it; nil: Pipeline scans
+	Scan *Scan // the plan's scan, as [Prepare] returns it; nil: Pipeline scans
 
-	pipe atomic.Pointer[Pipeline] // that was built last
+	pipe atomic.Pointer[Pipeline] // the pipeline built last
 }
 
-// LeftOut returns how many bad records the run of the source has left out so far, those
-// before the state that it began with among them. A record counts once. It is 0 before
-// Pipeline, and where the first bad record ends the run.
+// LeftOut returns how many bad records the run of the source has left out so far,
+// including those before the state from which it started. A record counts once. It is 0
+// before Pipeline, and where the first bad record ends the run.
 func (c *Source) LeftOut() int64 {
 	pipe := c.pipe.Load()
 	if pipe == nil || pipe.Quarantine == nil {
@@ -28,10 +28,10 @@ func (c *Source) LeftOut() int64 {
 	return int64(pipe.Quarantine.Len())
 }
 
-// ExpectedRows returns how many rows a whole run of the source gives, from the start of the data to
-// the end, and whether that can be said before it has ended. Each bad record that the run
-// leaves out makes it fewer. It may be called while a run is going on. Without Scan it is not
-// known before Pipeline.
+// ExpectedRows returns how many rows a whole run of the source gives, from the start of
+// the data to the end. The second result is false if that is not known before the run
+// has ended. Each bad record that the run leaves out reduces the number. ExpectedRows
+// may be called during a run. Without Scan the number is not known before Pipeline.
 func (c *Source) ExpectedRows() (rows int64, known bool) {
 	if pipe := c.pipe.Load(); pipe != nil {
 		return pipe.ExpectedRows()

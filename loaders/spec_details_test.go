@@ -18,8 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checked returns the plan of a dataset with files of records, and what was
-// warned of.
+// checked returns the plan of a dataset with files of records, and the warnings.
 func checked(t *testing.T, d *fixture.Dataset, files int, o *loaders.CheckOptions) (*loaders.Plan, string) {
 	t.Helper()
 	for i := range files {
@@ -30,8 +29,8 @@ func checked(t *testing.T, d *fixture.Dataset, files int, o *loaders.CheckOption
 	return plan, problems.Error()
 }
 
-// No more files are read at a time than are read in turns, and no more are in
-// turns than there are.
+// The number of files that are read at the same time is at most the number of files
+// that are read in turns, which is at most the number of files.
 func TestFilesAtATime(t *testing.T) {
 	for _, tt := range []struct {
 		shuffle       bool
@@ -67,7 +66,7 @@ func TestFilesAtATime(t *testing.T) {
 	}
 }
 
-// Boundaries go on doubling where batches are counted in elements.
+// Boundaries continue to double where batches are counted in elements.
 func TestDoubledBoundaries(t *testing.T) {
 	d := bucketDataset(t, "", fixture.Object{"bucket_by_length": fixture.Object{"tensor": "pos", "axis": 0, "boundaries": []int{3, 5}}})
 	d.Save(t)
@@ -90,8 +89,8 @@ func TestDoubledBoundaries(t *testing.T) {
 	}
 }
 
-// A config that is a part of another file is judged by its own problems, not by
-// those that the file had before.
+// The check of a config that is a part of another file depends only on its own
+// problems, and not on those that the file had before.
 func TestCheckPartOfABadFile(t *testing.T) {
 	d := fixture.New(t)
 	d.WriteRecords(t, "a.tfrecords", fixture.Record(1))
@@ -122,8 +121,8 @@ func TestCheckPartOfABadFile(t *testing.T) {
 	}
 }
 
-// Options reach what they are about: the seed, the root, the limit of memory, the
-// tensors to keep.
+// Options have their effect: the seed, the root, the limit of memory, the tensors to
+// keep.
 func TestCheckOptionsCount(t *testing.T) {
 	d := fixture.New(t)
 	seed := int64(77)
@@ -143,7 +142,7 @@ func TestCheckOptionsCount(t *testing.T) {
 	}
 }
 
-// Checking leaves no file open, within a root and without, and whatever is wrong.
+// Checking leaves no file open, within a root and without, whatever the mistakes are.
 func TestCheckClosesFiles(t *testing.T) {
 	open := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
@@ -170,7 +169,7 @@ func TestCheckClosesFiles(t *testing.T) {
 	}
 }
 
-// A folder without data files is told by what it holds instead, likely files
+// The error for a folder without data files names some of the files in it, likely ones
 // first and no more than three.
 func TestFolderWithoutDataFiles(t *testing.T) {
 	for _, tt := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// built builds a dataset's graph of TensorFlow's operations alone.
+// built builds a dataset's graph from TensorFlow's operations alone.
 func built(t *testing.T, d *fixture.Dataset) *loaders.Pipeline {
 	t.Helper()
 	d.Save(t)
@@ -24,7 +24,7 @@ func built(t *testing.T, d *fixture.Dataset) *loaders.Pipeline {
 	if p == nil {
 		t.Fatal(problems)
 	}
-	p.NativeLibrary = "" // whose operations are several stages in one
+	p.NativeLibrary = "" // its operations combine several stages
 	scan, err := p.Scan(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +72,8 @@ func constantsOf(t *testing.T, op *tfbridge.Operation) (text string) {
 	return text
 }
 
-// What a config says arrives in the graph's nodes, and the whole way of an
-// element is in the graph.
+// The values of a config are in the graph's nodes, and the whole path of an element is
+// in the graph.
 func TestStages(t *testing.T) {
 	testruntime.Need(t)
 	base := func(t *testing.T) *fixture.Dataset {
@@ -129,8 +129,8 @@ func TestStages(t *testing.T) {
 		write(t, d)
 		for _, sloppy := range []bool{false, true} {
 			d.Args["sloppy_interleave"] = sloppy
-			// An epoch is the body of a function. Nine files cannot be mixed
-			// where there are three.
+			// The body of a function is an epoch. With three files no more than three
+			// are read in turns, although the config says nine.
 			want := []string{
 				"AssertCardinalityDataset",
 				"MillraceGoPure",
@@ -139,7 +139,7 @@ func TestStages(t *testing.T) {
 				"ShuffleDataset buffer_size=5 seed=11",
 				"ShuffleDataset buffer_size=7 seed=11",
 			}
-			if !sloppy { // what is left of an epoch that was begun before: numbers are shuffled, and Go reads the records
+			if !sloppy { // the rest of an interrupted epoch: numbers are shuffled, and Go reads the records
 				want = append(want, "MillraceGoPure", "ShuffleDataset buffer_size=5 seed=11", "ShuffleDataset buffer_size=7 seed=11")
 				slices.Sort(want)
 			}
@@ -160,8 +160,8 @@ func TestStages(t *testing.T) {
 	})
 }
 
-// What the manifest and the list were when the loader was opened counts, not
-// what they become (A16, D07).
+// The manifest and the list are used as they were when the loader was opened; later
+// changes have no effect (A16, D07).
 func TestFilesAreReadOnce(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.New(t)

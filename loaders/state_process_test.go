@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stateFolder names the folder in which another process finds a state and
-// leaves what came after it.
+// stateFolder names the folder in which another process finds a state and writes the
+// batches after it.
 const stateFolder = "MILLRACE_TEST_STATE"
 
-// TestStateInAnotherProcess goes on from a state in a process of its own.
+// TestStateInAnotherProcess resumes from a state in a separate process.
 func TestStateInAnotherProcess(t *testing.T) {
 	testruntime.Need(t)
 	f := stateDatasets(t)["continuous shuffled"]

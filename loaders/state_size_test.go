@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// largeBuffers returns datasets of each loader type whose buffers hold many times what a
-// state may take.
+// largeBuffers returns datasets of each loader type whose buffers hold many times the
+// limit of a state.
 func largeBuffers(t *testing.T) map[string]*fixture.Dataset {
 	t.Helper()
 	var lengths [][]int
@@ -98,8 +98,8 @@ func largeBuffers(t *testing.T) map[string]*fixture.Dataset {
 	return all
 }
 
-// A state takes at most 4 KB in every mode that shuffles, whatever the buffers hold. The run
-// goes on exactly there, with the other engine and with other threads, too.
+// A state takes at most 4 KB in every mode that shuffles, whatever the buffers hold. A
+// run continues exactly there, with the other engine and with other threads, too.
 func TestStatesAreSmall(t *testing.T) {
 	testruntime.Need(t)
 	for name, f := range largeBuffers(t) {

@@ -66,8 +66,8 @@ func stateDatasets(t *testing.T) map[string]*fixture.Dataset {
 	datasets["independent shuffled"] = f
 	f = fixture.New(t)
 	shuffled(f)
-	// All records are in the buffer long before an epoch ends, and more groups
-	// than one are parsed: a state between two epochs has no open file.
+	// All records are in the buffer long before an epoch ends, and more than one group
+	// is parsed: a state between two epochs has no open file.
 	f.Args["num_shuffle_buffer_elements"] = 200
 	for i := range int64(3) {
 		f.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(100*i, 100*i+40)...)
@@ -76,8 +76,8 @@ func stateDatasets(t *testing.T) map[string]*fixture.Dataset {
 	return datasets
 }
 
-// TestStateOfEveryBatch goes on from the state of every batch, in another
-// graph and session, and expects the same batches as without a stop.
+// TestStateOfEveryBatch resumes from the state of every batch, in another graph and
+// session, and expects the same batches as in an uninterrupted run.
 func TestStateOfEveryBatch(t *testing.T) {
 	testruntime.Need(t)
 	for name, f := range stateDatasets(t) {

@@ -15,7 +15,7 @@ import (
 // sizes.
 func TestTailPad(t *testing.T) {
 	testruntime.Need(t)
-	// Positions 0 to 6, none, 7 and 8, 9 to 14.
+	// The windows are positions 0 to 6, none, 7 and 8, 9 to 14.
 	data := newSequenceData([][]int{{3, 4}, {}, {1, 1}, {6}})
 	tests := []struct {
 		size, stride int64

@@ -8,16 +8,15 @@ import (
 	"millrace/tfbridge"
 )
 
-// StageTime is what a dataset of a pipeline did.
+// StageTime is the work of a dataset in a pipeline.
 type StageTime = run.StageTime
 
-// TimeStages reads so many batches of a plan, or one epoch if it has fewer, and returns
-// how long each dataset of the pipeline worked, the one that data enters first. A nil
-// scan has it look at the files first.
+// TimeStages reads the given number of batches of a plan, or one epoch if it has fewer,
+// and returns how long each dataset of the pipeline worked, in the order of the data.
+// If scan is nil, it looks at the files first.
 //
-// It builds a pipeline of its own and closes it, beside whatever else runs: measuring
-// makes tf.data slower, and a pipeline that is measured saves states that one which
-// is not cannot restore.
+// It builds its own pipeline and closes it. Measuring makes tf.data slower, and other
+// pipelines cannot restore the states of a measured one.
 func TimeStages(ctx context.Context, p *Plan, scan *Scan, batches int64) ([]StageTime, error) {
 	g, pipe, err := buildAlone(ctx, p.MeasureTime(), scan)
 	if err != nil {
@@ -43,7 +42,8 @@ func TimeStages(ctx context.Context, p *Plan, scan *Scan, batches int64) ([]Stag
 		if err != nil {
 			return nil, err
 		}
-		// Datasets are gone when they have read all: the last batch may be too late.
+		// Datasets that have read all their data no longer report times, so the last
+		// batch may be too late.
 		if len(times) >= len(best) {
 			best = times
 		}
@@ -54,8 +54,8 @@ func TimeStages(ctx context.Context, p *Plan, scan *Scan, batches int64) ([]Stag
 	return best, nil
 }
 
-// buildAlone builds a plan's pipeline in a graph of its own, which the caller closes. A
-// nil scan has it look at the files first.
+// buildAlone builds a plan's pipeline in a separate graph, which the caller closes. If
+// scan is nil it looks at the files first.
 func buildAlone(ctx context.Context, p *Plan, scan *Scan) (*tfbridge.Graph, *Pipeline, error) {
 	if scan == nil {
 		var err error

@@ -11,38 +11,39 @@ import (
 // Plan is a checked config with the decisions how to run it. [Check] makes it.
 type Plan = plan.Plan
 
-// Scan is what a look at every data file found. [Prepare] makes it.
+// Scan is the result of looking at every data file. [Prepare] makes it.
 type Scan = plan.Scan
 
 // Explanation is a plan in a form to print, or to read by other programs as JSON.
 type Explanation = plan.Explanation
 
-// Counts is how much there is to read, as far as index files tell.
+// Counts are the amounts of data to read, as far as index files give them.
 type Counts = plan.Counts
 
-// ModelNames are the tensors that a model takes and gives.
+// ModelNames are the input and output tensors of a model.
 type ModelNames = spec.ModelNames
 
-// TensorSpec is a tensor as far as it is known before the data is read.
+// TensorSpec is the dtype and shape of a tensor, as far as they are known before the
+// data is read.
 type TensorSpec = spec.TensorSpec
 
-// NamedOutput is a tensor of a graph under the name that its users know.
+// NamedOutput is a tensor of a graph with the name that users see.
 type NamedOutput = steps.NamedOutput
 
 // Pipeline is a plan that was built into a graph. [Build] makes it.
 type Pipeline = run.Pipeline
 
-// Processing is what a plan does to records, in a graph. [BuildProcessing] makes it.
+// Processing is a plan's processing of records, in a graph. [BuildProcessing] makes it.
 type Processing = build.Processing
 
-// RunOptions says what a run over a pipeline fetches.
+// RunOptions are the options of a run over a pipeline.
 type RunOptions = steps.Options
 
 // Batch is one step's tensors by name.
 type Batch = steps.Batch
 
-// Waste adds up how much of padded tensors is padding. [MeasurePadding] makes it.
+// Waste adds up the amount of padding in padded tensors. [MeasurePadding] makes it.
 type Waste = run.Waste
 
-// TensorWaste is how much of a tensor is padding.
+// TensorWaste is the amount of padding in a tensor.
 type TensorWaste = run.TensorWaste

@@ -19,7 +19,8 @@ var oddFloats = []uint32{
 	0x7fc00000, 0xffc00001, 0x7f800001, 0xff812345, 0x80000000, 0, 1, 0x80000001, 0x007fffff, 0x7f800000, 0xff800000, 0x7f7fffff, 0x00800000,
 }
 
-// Values come out bit by bit as they went in, whatever they are (C29).
+// Values are read with the same bits with which they were stored, whatever they are
+// (C29).
 func TestValuesAreExact(t *testing.T) {
 	testruntime.Need(t)
 	ints := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, 1<<53 + 1, math.MaxInt64}

@@ -19,8 +19,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// variableLists are Examples with features of any number of values, of every
-// kind, some cast, one of which a record may lack.
+// variableLists are Examples with features of every kind with any number of values,
+// some cast. A record may lack one of them.
 var variableLists = listForm{false, []fixture.Object{
 	{"name": "id", "dtype": "int64", "shape": []int{}, "deserialize_type": "int"},
 	{"name": "weight", "dtype": "float64", "shape": []int{}, "deserialize_type": "float"},
@@ -60,8 +60,8 @@ func variableRecord(r *rand.Rand, id int64) []byte {
 	return example.Marshal(features)
 }
 
-// TestOddVariableFeatures reads what a feature of any number of values can be,
-// and refuses what it cannot be in the same words whoever decodes it.
+// TestOddVariableFeatures reads the valid forms of a feature of any number of values,
+// and refuses the invalid ones with the same message from every decoder.
 func TestOddVariableFeatures(t *testing.T) {
 	testruntime.Need(t)
 	ints := fixture.Ints
@@ -103,8 +103,8 @@ func TestOddVariableFeatures(t *testing.T) {
 	}
 }
 
-// variableDataset is a dataset of records with "xs", pairs of integers, and
-// perhaps "fs", floats, of which it has no files yet.
+// variableDataset is a dataset of records with "xs", pairs of integers, and optionally
+// "fs", floats. It has no files yet.
 func variableDataset(t *testing.T, dtype string) *fixture.Dataset {
 	d := fixture.New(t)
 	d.Manifest["features"] = []fixture.Object{
@@ -119,10 +119,10 @@ func variableDataset(t *testing.T, dtype string) *fixture.Dataset {
 	return d
 }
 
-// A record that lacks a feature of any number of values, or claims more than it
-// holds, is refused by name before it is decoded, whoever decodes it.
-// TensorFlow's parser takes the first for an empty one and takes the memory that
-// the second claims.
+// A record that lacks a feature of any number of values, or claims more values than it
+// holds, is refused by name before it is decoded, by every decoder. TensorFlow's parser
+// would read the first as an empty feature, and allocate the memory that the second
+// claims.
 func TestVariableFeatureThatIsNotThere(t *testing.T) {
 	testruntime.Need(t)
 	claim := "\x0a\x02fs\x12\x09\x12\x07\x0a\xff\xff\xff\x7f\x00\x00" // floats: 2^28 bytes of them
@@ -162,9 +162,9 @@ func TestVariableFeatureThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestVariableFeaturesAsInPython makes the batches that Python TensorFlow makes
-// with tf.io.FixedLenSequenceFeature and tf.io.RaggedFeature, padded and in
-// buckets, whoever decodes them. testdata/variable/make.py recorded those.
+// TestVariableFeaturesAsInPython makes the batches that Python TensorFlow makes with
+// tf.io.FixedLenSequenceFeature and tf.io.RaggedFeature, padded and in buckets, with
+// every decoder. testdata/variable/make.py recorded those batches.
 func TestVariableFeaturesAsInPython(t *testing.T) {
 	testruntime.Need(t)
 	type tensor struct {

@@ -45,7 +45,8 @@ func asExamples(t *testing.T, of *fixture.Dataset, d *sequenceData) *fixture.Dat
 	return f
 }
 
-// measured adds what loaders make of lists to a config of a type.
+// measured adds measures of lists, and their padding or batching, to a config of a
+// type.
 func measured(f *fixture.Dataset) {
 	secondaries := []fixture.Object{
 		{"to_name": "length", "type": "lengths", "args": fixture.Object{"tensor": "pair"}},
@@ -60,8 +61,8 @@ func measured(f *fixture.Dataset) {
 }
 
 // TestVariableFeaturesAreFeatureLists gives the same data as feature lists of
-// SequenceExamples and as features of Examples: the batches are the same, of every
-// loader type, whoever decodes them.
+// SequenceExamples and as features of Examples: the batches are the same for every
+// loader type and every decoder.
 func TestVariableFeaturesAreFeatureLists(t *testing.T) {
 	testruntime.Need(t)
 	for _, kind := range []string{"independent", "continuous_sequence", "discrete_sequence"} {
@@ -72,7 +73,7 @@ func TestVariableFeaturesAreFeatureLists(t *testing.T) {
 				lists := newSequence(t, kind, data)
 				if kind != "independent" {
 					w := randomWindow(r, kind)
-					w.max = w.min + 3 // so that there is something to put into buckets
+					w.max = w.min + 3 // the buckets then hold different lengths
 					w.set(lists)
 				}
 				shuffled(lists)
@@ -110,8 +111,8 @@ func batchTexts(t *testing.T, f *fixture.Dataset, native bool) []string {
 	return texts
 }
 
-// Features of a record of a continuous sequence that differ in length are refused
-// with their lengths.
+// Features of one record of a continuous sequence that differ in length are refused,
+// and the error has their lengths.
 func TestVariableFeaturesOfTwoLengths(t *testing.T) {
 	testruntime.Need(t)
 	d := newSequenceData([][]int{{3, 4}})

@@ -50,8 +50,8 @@ func windowsOf(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (all [][]
 	return all, states
 }
 
-// Windows that are read by their place are those that are cut in order, permuted: with
-// any stride, at the end of a file too.
+// Windows that are read by their positions are a permutation of those that are cut in
+// order: with any stride, at the end of a file too.
 func TestExactShuffleOfWindows(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
@@ -84,8 +84,8 @@ func TestExactShuffleOfWindows(t *testing.T) {
 	}
 }
 
-// The parts of an epoch's windows are the whole, and a range has windows of its records
-// only, which do not cross files.
+// The shards of an epoch's windows together are the whole epoch, and a range has
+// windows of its records only. These do not cross files.
 func TestShardsAndRangesOfWindows(t *testing.T) {
 	testruntime.Need(t)
 	f := wavesData(t, exact(1, nil))
@@ -107,7 +107,7 @@ func TestShardsAndRangesOfWindows(t *testing.T) {
 	}
 }
 
-// Windows of whole records with lists of any length are read by their place, too.
+// Windows of whole records with lists of any length are read by their positions, too.
 func TestExactShuffleOfDiscreteWindows(t *testing.T) {
 	testruntime.Need(t)
 	f := newSequence(t, "discrete_sequence", newSequenceData([][]int{{3, 1, 4, 1, 5}, {9, 2, 6, 5, 3, 5}}))

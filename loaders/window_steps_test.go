@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stepsOfRows are slices of a window's pairs and what they must give: the rows
-// that are taken, and which of a pair's two values, -1 for both.
+// stepsOfRows are slices of a window's pairs and their expected results: the rows that
+// are taken, and which of a pair's two values, -1 for both.
 var stepsOfRows = []struct {
 	slice  string
 	take   func(n int) (begin, end int)

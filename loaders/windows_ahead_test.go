@@ -16,7 +16,7 @@ import (
 )
 
 // largeWaves returns a continuous_sequence over files of 9, 1 and 12 records, which are
-// large enough to be read to where their values belong. Their positions are counted
+// so large that their values are read directly into place. Their positions are counted
 // through all files.
 func largeWaves(t *testing.T, args fixture.Object) *fixture.Dataset {
 	t.Helper()
@@ -42,8 +42,8 @@ func largeWaves(t *testing.T, args fixture.Object) *fixture.Dataset {
 	return f
 }
 
-// wavesOf returns the batches of a run as text, its states, and how it ended. What is in a
-// window is told by its first and last numbers and their sum.
+// wavesOf returns the batches of a run as text, its states, and its final error. The
+// text of a window has its first and last numbers and their sum.
 func wavesOf(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (batches []string, states [][]byte, end error) {
 	t.Helper()
 	for b, err := range l.Run(t.Context(), o) {
@@ -63,8 +63,8 @@ func wavesOf(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (batches []
 	return batches, states, nil
 }
 
-// Elements that several threads make ahead are those that one thread makes in order, at
-// the ends of files and epochs too, and so are their states.
+// Several threads make the same elements ahead as one thread makes in order, at the
+// ends of files and epochs too, and the same states.
 func TestWindowsAhead(t *testing.T) {
 	testruntime.Need(t)
 	for name, args := range map[string]fixture.Object{
@@ -101,7 +101,8 @@ func TestWindowsAhead(t *testing.T) {
 	}
 }
 
-// A record that cannot be read is named, and the batches before it come.
+// The error names a record that cannot be read, and the batches before it are
+// delivered.
 func TestWindowsAheadOfABadRecord(t *testing.T) {
 	testruntime.Need(t)
 	f := largeWaves(t, fixture.Object{"min_window": 1250, "max_window": 1250, "epochs": 1})

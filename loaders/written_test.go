@@ -13,7 +13,7 @@ import (
 	"millrace/loaders/writer"
 )
 
-// written is a record of every kind of field.
+// written is a record with every kind of field.
 type written struct {
 	ID     int64         `example:"id"`
 	Label  uint8         `example:"label"`

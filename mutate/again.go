@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// survivor is a mutant that no test found, without the number of its line, which
-// may change from run to run.
+// survivor is a mutant that no test found. It has no line number, which may change from
+// run to run.
 type survivor struct{ pkg, file, kind, was, now string }
 
 // readSurvivor reads a line of a log. It returns false for a mutant that a test

@@ -16,19 +16,19 @@ const (
 	outOfTime
 )
 
-// patience is how often tests run that run out of time on a busy machine.
+// patience is how often tests are repeated that run out of time on a busy machine.
 const patience = 3
 
-// limitOf returns how long tests may run that took so much without a mutant.
-// It need not allow for a busy machine: run sees to that.
+// limitOf returns how long tests may run that took the given time without a mutant. It
+// makes no allowance for a busy machine; run does.
 func limitOf(took time.Duration) time.Duration { return 20*time.Second + 5*took }
 
-// attempt runs tests of one program with a mutant on; 0 is none. It returns what
-// they print, how they ended, and the processor time that they used.
+// attempt runs tests of one program with a mutant switched on; 0 is no mutant. It
+// returns the tests' output, how they ended, and the processor time that they used.
 func (w *workshop) attempt(ctx context.Context, id int, tests []*test, limit time.Duration) (out []byte, v verdict, used time.Duration, err error) {
 	p := w.start(ctx, tests[0].program, "-test.run", pattern(tests), "-test.failfast", "-test.timeout", limit.String())
 	p.Env = append(p.Env, "MILLRACE_MUTANT="+strconv.Itoa(id))
-	// The program ends itself at the limit, unless it hangs in C.
+	// At the limit the program ends itself, unless it hangs in C.
 	late := time.AfterFunc(limit+30*time.Second, func() {
 		if p.Process != nil {
 			_ = p.Cancel()
@@ -51,8 +51,8 @@ func (w *workshop) attempt(ctx context.Context, id int, tests []*test, limit tim
 	return out, v, p.used(), nil
 }
 
-// busy reports whether a busy machine may be why tests ran out of time with a
-// mutant: without one they take more than a quarter of that time now.
+// busy reports whether a busy machine may be the reason why tests ran out of time with
+// a mutant: now they take more than a quarter of that time even without the mutant.
 func (w *workshop) busy(ctx context.Context, tests []*test, limit time.Duration) (bool, error) {
 	began := time.Now()
 	_, v, _, err := w.attempt(ctx, 0, tests, limit)

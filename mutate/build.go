@@ -46,7 +46,7 @@ func (w *workshop) build(ctx context.Context, packages []*loaded) ([]*program, e
 func (w *workshop) overlay(packages []*loaded) (path string, err error) {
 	replace := map[string]string{}
 	for _, p := range packages {
-		// Again, because only some mutants were drawn.
+		// The packages are settled again, because only some mutants were drawn.
 		if err := p.settle(); err != nil {
 			return "", err
 		}

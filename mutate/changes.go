@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// changes are the lines that a change touches, by file with its path from the
-// module's folder. Nil are all lines of all files.
+// changes are the lines that a change touches, by file with its path from the module's
+// folder. Nil stands for all lines of all files.
 type changes map[string]map[int]bool
 
 // has reports whether a line is to be mutated.
@@ -28,8 +28,8 @@ func changedLines(ctx context.Context, w *workshop) (changes, error) {
 	if w.base == "" {
 		return nil, nil
 	}
-	// Against the commit from which both come: what the base has gained since
-	// is no part of the change.
+	// The diff is against the common ancestor: what the base has gained since then is
+	// not part of the change.
 	diff, err := w.output(ctx, "git", "diff", "--unified=0", "--no-color", "--no-ext-diff", "--relative", "--merge-base", w.base, "--", "*.go")
 	if err != nil {
 		return nil, err
@@ -62,9 +62,8 @@ func parseDiff(diff []byte) changes {
 	return lines
 }
 
-// patterns returns the packages of changed files in a module's folder, as the go command
-// takes them.
-// A folder with a go.mod of its own is another module.
+// patterns returns the packages of changed files in a module's folder, as the go
+// command takes them. A folder with its own go.mod is another module.
 func (c changes) patterns(module string) (dirs []string) {
 	for file := range c {
 		dir := path.Dir(file)

@@ -26,9 +26,9 @@ func (p *loaded) mutate(lines changes, ids *int) error {
 	return p.settle()
 }
 
-// settle writes the package with the switches of its mutants, and forgets those with
-// which it does not compile. A switch may compile only beside another: in 1<<n - 1 the
-// other gives the constant its type. So a draw has to settle again.
+// settle writes the package with the switches of its mutants, and drops the mutants
+// with which it does not compile. A switch may compile only together with another: in
+// 1<<n - 1 the other one gives the constant its type. So a draw has to settle again.
 func (p *loaded) settle() error {
 	for range 20 {
 		dropped, err := p.compile()
@@ -50,8 +50,8 @@ func (p *loaded) edited(src *source) (edits []edit) {
 	return edits
 }
 
-// drop forgets the mutants of a line: those that begin or end there, else those
-// around it.
+// drop forgets the mutants of a line: those that begin or end on it, or if there are
+// none, those around it.
 func (p *loaded) drop(path string, line int) (dropped int) {
 	n := len(p.mutants)
 	p.mutants = slices.DeleteFunc(p.mutants, func(m *mutant) bool {
@@ -65,7 +65,7 @@ func (p *loaded) drop(path string, line int) (dropped int) {
 	return n - len(p.mutants)
 }
 
-// draw keeps n mutants of a package, which depend on the seed alone.
+// draw keeps n mutants of a package. The choice depends on the seed alone.
 func (p *loaded) draw(n int, seed uint64) {
 	if n == 0 || n >= len(p.mutants) {
 		return
@@ -80,14 +80,14 @@ func (p *loaded) draw(n int, seed uint64) {
 //go:embed switches.go.txt
 var switches string
 
-// switchesName is its name there.
+// switchesName is the file's name in the package.
 const switchesName = "mutant_switches.go"
 
-// switchImports are the packages that it needs.
+// switchImports are the packages that the file imports.
 var switchImports = []string{"os", "strconv", "sync/atomic"}
 
-// compile writes the package with all switches, and checks its types. It
-// forgets the mutants in lines that are wrong then, and returns how many.
+// compile writes the package with all switches, and checks its types. It drops the
+// mutants in lines that have errors, and returns how many.
 func (p *loaded) compile() (dropped int, err error) {
 	p.changed = map[string][]byte{
 		filepath.Join(p.Dir, switchesName): []byte(strings.Replace(switches, "PACKAGE", p.Name, 1)),
@@ -131,7 +131,7 @@ func (p *loaded) placeOf(err error) (path string, line int) {
 	return "", 0
 }
 
-// random returns the draws for a package.
+// random returns the random generator of a package's draws.
 func random(path string, seed uint64) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(path))

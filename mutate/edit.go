@@ -24,15 +24,15 @@ func instead(from, to int, text string) edit {
 	return edit{from: from, to: to, before: text, replace: true}
 }
 
-// apply makes edits. Parts nest or are apart. Of two edits of one part the
-// earlier in the list is the outer one.
+// apply makes edits. Two parts are nested or disjoint. Of two edits of one part the
+// earlier one in the list is the outer one.
 func apply(text []byte, edits []edit) []byte {
 	type piece struct {
 		at, skip int
 		text     string
 	}
 	var pieces []piece
-	// What begins further out comes first, what ends further in.
+	// Sort the outer edits before the inner ones.
 	order := slices.Clone(edits)
 	slices.SortStableFunc(order, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 	var open []edit
@@ -64,9 +64,8 @@ func apply(text []byte, edits []edit) []byte {
 	return []byte(out.String())
 }
 
-// lineWith returns the line of an offset as it would read with a part of the
-// file replaced, without indentation. Of a part of several lines it shows the
-// first.
+// lineWith returns the line of an offset as it would read with a part of the file
+// replaced, without indentation. If the part has several lines it shows the first.
 func lineWith(text []byte, from, to int, part string) string {
 	begin, end := from, to
 	for begin > 0 && text[begin-1] != '\n' {
@@ -86,7 +85,7 @@ func lineWith(text []byte, from, to int, part string) string {
 // span is a part of a file.
 type span struct{ from, to int }
 
-// spanOf returns where a part of a package's file is in it.
+// spanOf returns the position of a part of a package's file within that file.
 func spanOf(fset *token.FileSet, from, to token.Pos) span {
 	return span{fset.Position(from).Offset, fset.Position(to).Offset}
 }

@@ -19,7 +19,8 @@ func (f *finder) find() {
 	}
 }
 
-// visit mutates a node. It returns false for what has nothing in it to mutate.
+// visit mutates a node. It returns false for nodes whose children are not to be
+// mutated.
 func (f *finder) visit(n ast.Node) bool {
 	if e, ok := n.(ast.Expr); ok {
 		if v := f.p.info.Types[e]; v.Value != nil {
@@ -58,7 +59,8 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// body mutates a function's body, and remembers what it returns meanwhile.
+// body mutates a function's body. Meanwhile it keeps the function's results, which the
+// mutants of return statements need.
 func (f *finder) body(t *ast.FuncType, body *ast.BlockStmt) bool {
 	if body != nil {
 		f.results = append(f.results, t.Results)

@@ -10,15 +10,15 @@ import (
 type finder struct {
 	p        *loaded
 	src      *source
-	function string // around
+	function string // the enclosing one
 	lines    changes
 	ids      *int
-	results  []*ast.FieldList // of the functions around, the innermost last
+	results  []*ast.FieldList // of the enclosing functions, the innermost last
 	done     map[ast.Node]bool
 }
 
-// add makes a mutant of a part of the file. now replaces the shown part, and
-// edits make the switch, whose id they take as a number.
+// add makes a mutant of a part of the file. now is the text to show in place of the
+// part. edits returns the edits that insert the switch with the given id.
 func (f *finder) add(kind string, at ast.Node, shown span, now string, edits func(id int) []edit) {
 	from, to := f.p.fset.Position(at.Pos()), f.p.fset.Position(at.End())
 	if f.lines != nil && !f.lines.has(f.src.name, from.Line) {
@@ -34,8 +34,8 @@ func (f *finder) add(kind string, at ast.Node, shown span, now string, edits fun
 	f.p.mutants = append(f.p.mutants, m)
 }
 
-// wrap adds a mutant that is a part of the file within other text. before has
-// a %d for the switch.
+// wrap adds a mutant that puts text before and after a part of the file. before has a
+// %d for the switch.
 func (f *finder) wrap(kind string, at ast.Node, now, before, after string) {
 	s := f.span(at)
 	f.add(kind, at, s, now, func(id int) []edit {
@@ -82,7 +82,7 @@ func (f *finder) spell(t types.Type) (name string, ok bool) {
 	return name, ok
 }
 
-// basic returns a type as a basic one, nil if it is none or has a name.
+// basic returns a type as a basic one, nil if it is not basic or has a name.
 func basic(t types.Type, info types.BasicInfo) *types.Basic {
 	b, ok := types.Unalias(t).(*types.Basic)
 	if !ok || b.Info()&info == 0 || b.Info()&types.IsUntyped != 0 {

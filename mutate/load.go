@@ -117,9 +117,9 @@ func (w *loader) loadOne(l *listed, exports map[string]string) (*loaded, error) 
 	return p, err
 }
 
-// testsOf returns the packages whose tests are to find the mutants of a
-// package: itself, those of the same top folder that depend on it, and the one
-// of the test that is to be there with them.
+// testsOf returns the packages whose tests are to find the mutants of a package: the
+// package itself, the packages of the same top folder that depend on it, and the
+// package of the test that -with names.
 func (w *loader) testsOf(l *listed, all []*listed) []*listed {
 	var own, others []*listed
 	for _, t := range all {

@@ -1,6 +1,6 @@
-// Mutate tells which small mistakes in the code no test would find. It makes
-// such mistakes, one at a time, and runs the tests that reach the changed code.
-// A mistake that no test fails for is printed with its place.
+// Mutate finds small mistakes in the code that no test would notice. It makes such
+// mistakes, one at a time, and runs the tests that reach the changed code. A mistake
+// that no test fails for is printed with its place.
 //
 //	go run ./mutate -base main          # in the lines that differ from a revision
 //	go run ./mutate ./tfrecord/...      # in whole packages
@@ -28,18 +28,18 @@
 //	              asked for it until one fails: first those that found other
 //	              mutants of the file, then the quick ones (order.go)
 //
-// A switch takes no line of its own, so lines in messages are those of the
-// source. A line that does not compile with its switches goes without.
+// A switch takes no line of its own, so lines in messages are those of the source. A
+// line that does not compile with its switches gets none.
 //
-// The tests of a package are its own, and those of the packages in the same
-// top folder that depend on it: package loaders tests loaders/build. A test
-// with many cases that is elsewhere can be named to count, too, case by case.
+// The tests of a package are its own tests and those of the packages in the same top
+// folder that depend on it: package loaders tests loaders/build. Option -with names a
+// test elsewhere whose cases count, too.
 //
 // Some mutants change nothing that a caller can notice. The list in folder
 // equivalent holds them with the reason. They are reported, and not counted.
 //
-// A test that takes more memory than -memory counts as failed, and so does one
-// that hangs while the same test without the mutant is soon done.
+// A test that takes more memory than -memory counts as failed, and so does one that
+// hangs while the same test without the mutant ends soon.
 package main
 
 import (

@@ -11,22 +11,22 @@ import (
 	"millrace/internal/test/equivalent"
 )
 
-// mutant is one mistake, and later what became of it.
+// mutant is one mistake, and later the result of running the tests with it.
 type mutant struct {
 	id       int
 	pkg      *loaded
 	src      *source
-	function string // that it is in, as the list of equivalents has it
-	kind     string // what was done: "negated"
+	function string // in which it is, as the list of equivalents names it
+	kind     string // what was changed: "negated"
 	line     int
 	last     int    // line on which the changed part ends
 	was      string // the line as it is
-	now      string // and with the mistake
+	now      string // the line with the mistake
 	edits    []edit
 
-	equivalent *equivalent.Entry // why no test can find it; nil: one can
-	tests      []*test           // that reach it
-	killer     string            // the test that failed; "": none did
+	equivalent *equivalent.Entry // why no test can find it; nil if one can
+	tests      []*test           // the tests that reach it
+	killer     string            // the test that failed; "" if none did
 }
 
 // place returns where a mutant is.
@@ -48,7 +48,7 @@ type listed struct {
 	TestGoFiles, XTestGoFiles []string
 	Deps                      []string
 
-	only string // of its tests, whose subtests count; "": all tests do
+	only string // the test whose subtests count; "": all tests count
 }
 
 // tested reports whether the package has tests.

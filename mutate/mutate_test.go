@@ -76,7 +76,7 @@ type box struct{ Name string; Size int64 }
 
 const limit = 3
 
-// Below has a boundary that no test visits.
+// Below has a boundary that no test reaches.
 func Below(n int) bool { return n < limit }
 
 // Check drops nothing.
@@ -200,7 +200,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// Tests can be named that alone count, and tests that take too long do not.
+// Options can select the tests that count, and leave out tests that take too long.
 func TestJudges(t *testing.T) {
 	dir := tiny(t)
 	slow := strings.Replace(codeTest, "func TestFill(t *testing.T) {", "func TestFill(t *testing.T) {\n\tfor i := 0; i < 1<<34; i++ {\n\t\tif Fill(1) == nil { break }\n\t}", 1)
@@ -225,7 +225,7 @@ func TestJudges(t *testing.T) {
 	}
 }
 
-// A test of another folder can count, case by case.
+// Cases of a test in another folder can count.
 func TestWith(t *testing.T) {
 	dir := tiny(t)
 	const elsewhere = `package cases
@@ -265,7 +265,7 @@ func TestOther(t *testing.T) { t.Error("is not asked") }
 	}
 }
 
-// What survived is mutated again, where the code is now.
+// An earlier run's survivors are mutated again, at the lines where their code is now.
 func TestAgain(t *testing.T) {
 	dir, log := tiny(t), filepath.Join(t.TempDir(), "log")
 	logOf(t, dir, options{packages: []string{"./..."}, log: log})
@@ -289,8 +289,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// What the list of equivalent mutants has is not run, and not counted. The
-// list can be put to the test, and must fit the code.
+// Mutants in the list of equivalent mutants are not run, and not counted. The list can
+// be tested, and must match the code.
 func TestEquivalent(t *testing.T) {
 	const list = `. Below: boundary, constant
 	- func Below(n int) bool { return n < limit }
@@ -327,7 +327,7 @@ func TestEquivalent(t *testing.T) {
 	}
 }
 
-// A mutant that compiles only beside another, which a draw leaves out, is forgotten.
+// A mutant is dropped if it compiles only together with another one that was not drawn.
 func TestSettle(t *testing.T) {
 	dir := tiny(t)
 	const shifts = "package tiny\n\nfunc Mask(bits uint) uint64 { return 1<<bits - 1 }\n"
@@ -398,7 +398,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A change has the mutants of its lines.
+// With -base only the changed lines are mutated.
 func TestChange(t *testing.T) {
 	dir := tiny(t)
 	for _, args := range [][]string{

@@ -14,8 +14,8 @@ import (
 
 const number = types.IsInteger | types.IsFloat
 
-// constant adds 1 to a number, and turns a truth value around. What has a
-// named type is left: most are enumerations.
+// constant adds 1 to a number, and negates a truth value. Constants of named types are
+// not changed: most are enumerations.
 func (f *finder) constant(e ast.Expr, v types.TypeAndValue) {
 	if t := basic(v.Type, number); t != nil {
 		now := constant.BinaryOp(v.Value, token.ADD, constant.MakeInt64(1)).ExactString()
@@ -82,8 +82,8 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	})
 }
 
-// logic swaps && and ||. Turning both sides and the whole around does that, and
-// evaluates the second side only when it would be.
+// logic swaps && and ||. It negates both sides and the whole expression, so the second
+// side is evaluated only when the swapped operator would evaluate it.
 func (f *finder) logic(n *ast.BinaryExpr, op span) {
 	by := token.LOR
 	if n.Op == token.LOR {
@@ -99,7 +99,8 @@ func (f *finder) logic(n *ast.BinaryExpr, op span) {
 	})
 }
 
-// condition negates a condition that is no comparison, which binary does.
+// condition negates a condition that is not a comparison. Function binary negates
+// those.
 func (f *finder) condition(e ast.Expr) {
 	if e == nil {
 		return
@@ -114,8 +115,8 @@ func (f *finder) condition(e ast.Expr) {
 	f.wrap("negated", e, "!("+f.text(e)+")", "(mutantOn(%d) != (", "))")
 }
 
-// branch negates the condition of an if, and lets one that leaves its block
-// never do so.
+// branch negates the condition of an if. If the block ends by leaving the function or
+// the loop, branch also makes the condition false.
 func (f *finder) branch(n *ast.IfStmt) {
 	if len(n.Body.List) > 0 {
 		switch n.Body.List[len(n.Body.List)-1].(type) {
@@ -140,7 +141,7 @@ func (f *finder) returned(n *ast.ReturnStmt) {
 	f.wrap("error dropped", last, "nil", "mutantError(%d, ", ")")
 }
 
-// assigned turns the sign around of what is added or subtracted in place.
+// assigned exchanges the assignments += and -=.
 func (f *finder) assigned(n *ast.AssignStmt) {
 	by := map[token.Token]token.Token{token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN}[n.Tok]
 	if by == 0 || !f.is(n.Lhs[0], number) {
@@ -166,8 +167,8 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// unremarkable are calls whose absence shows only with a collection or a
-// failure at the wrong moment, or in a log.
+// unremarkable are calls whose absence shows only in a log, at a garbage collection, or
+// at a failure at the wrong moment.
 var unremarkable = []string{"runtime.KeepAlive", "runtime.GC"}
 
 func removable(s ast.Stmt) bool {

@@ -13,8 +13,8 @@ type killers struct {
 	kills map[kill]int
 }
 
-// kill is a test, by the name that mutants have of it, that found a mutant of a
-// file.
+// kill is a test that found a mutant of a file. The test has the name that mutants use
+// for it.
 type kill struct{ test, file string }
 
 // note remembers what found a mutant.
@@ -24,9 +24,9 @@ func (k *killers) note(m *mutant) {
 	k.kills[kill{m.killer, m.src.name}]++
 }
 
-// order returns the tests that reach a mutant, those first that are likely to
-// fail soon: those that found most of the file's mutants for their time, then
-// those of the mutant's own package, then the quick ones.
+// order returns the tests that reach a mutant, the likeliest to fail soon first: those
+// that found most of the file's mutants for their time, then those of the mutant's own
+// package, then the quick ones.
 func (k *killers) order(m *mutant) []*test {
 	k.lock.Lock()
 	defer k.lock.Unlock()

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// process is a test program that runs.
+// process is a running test program.
 type process struct{ *exec.Cmd }
 
-// start makes a process of a test program. It has its own temporary folder,
-// which is removed with what a killed test leaves there, and its own process
-// group, of which nothing outlives it. The shell limits its memory, because
-// a mutant may ask for any amount.
+// start makes a process of a test program. The process has its own temporary folder,
+// which is removed together with the files that a killed test leaves there. It has its
+// own process group, all of which ends with it. The shell limits its memory, because a
+// mutant may ask for any amount.
 func (w *workshop) start(ctx context.Context, p *program, args ...string) *process {
 	return w.startFor(ctx, p, 0, args...)
 }
@@ -51,7 +51,7 @@ func (p *process) output() ([]byte, error) {
 	p.Stdout, p.Stderr = &out, &out
 	err = p.Run()
 	if p.Process != nil {
-		_ = syscall.Kill(-p.Process.Pid, syscall.SIGKILL) // what it left
+		_ = syscall.Kill(-p.Process.Pid, syscall.SIGKILL) // the processes that it started
 	}
 	return out.Bytes(), err
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// String is the line of a mutant in the log: what became of it, where it is,
-// and how the line reads with it.
+// String is the mutant's line in the log: its result, its place, and how the line of
+// code reads with it.
 func (m *mutant) String() string {
 	fate := "killed by " + m.killer
 	switch {
@@ -26,7 +26,7 @@ func (m *mutant) String() string {
 	return strings.Join([]string{m.pkg.ImportPath, m.place(), m.kind, fate, m.was, now}, "\t")
 }
 
-// score is what became of the mutants of a package.
+// score counts the results of the mutants of a package.
 type score struct {
 	path         string
 	made, killed int
@@ -104,8 +104,8 @@ func report(out io.Writer, mutants []*mutant, o options) error {
 	return err
 }
 
-// survival is what the report says of a mutant that no test found, "" of others.
-// After the name of the file it has the form of an entry in the list of
+// survival is the report's line about a mutant that no test found, "" for other
+// mutants. After the name of the file it has the form of an entry in the list of
 // equivalent mutants.
 func (m *mutant) survival() string {
 	why := ""

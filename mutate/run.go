@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// together is how much the tests take that run in the first process for a mutant.
-// Starting a process costs half a second with TensorFlow, and the first failure
-// ends the run of a mutant. What outlives one process is likely to outlive the
-// next, so each later one runs twice as much, up to atMost.
+// together is the time of the tests that run in the first process for a mutant.
+// Starting a process costs half a second with TensorFlow, and the first failure ends
+// the run of a mutant. A mutant that survives one process is likely to survive the
+// next, so each later process runs twice as much, up to atMost.
 const (
 	together = 5 * time.Second
 	atMost   = 20 * time.Second
@@ -51,9 +51,9 @@ func (w *workshop) runAll(ctx context.Context, packages []*loaded) ([]*mutant, e
 	return all, err
 }
 
-// runOne runs the tests that reach a mutant until one fails, or until they have
-// used the budget. What they use counts, not what each took alone: alone, a test
-// opens TensorFlow for itself.
+// runOne runs the tests that reach a mutant until one fails, or until they have used
+// the budget. The time that they use here counts, not the time of each alone: alone,
+// each test opens TensorFlow for itself.
 func (w *workshop) runOne(ctx context.Context, m *mutant, k *killers) error {
 	used, most := time.Duration(0), together
 	for rest := k.order(m); len(rest) > 0; most = min(2*most, atMost) {
@@ -81,8 +81,8 @@ func (w *workshop) runOne(ctx context.Context, m *mutant, k *killers) error {
 }
 
 // run runs tests of one program with a mutant on, and returns what failed, "" if
-// nothing did, and the processor time of the last attempt. Tests that run out of
-// time fail unless the machine was busy: then they run again, with more of it.
+// nothing did, and the processor time of the last attempt. Tests that run out of time
+// fail unless the machine was busy: then they run again, with more time.
 func (w *workshop) run(ctx context.Context, m *mutant, tests []*test, limit time.Duration) (killer string, used time.Duration, err error) {
 	for range patience {
 		out, v, cost, err := w.attempt(ctx, m.id, tests, limit)
@@ -101,7 +101,7 @@ func (w *workshop) run(ctx context.Context, m *mutant, tests []*test, limit time
 		limit *= 2
 		used = cost
 	}
-	return "", used, nil // nobody knows
+	return "", used, nil // unknown
 }
 
 // goesWith reports whether two tests can run in one process alone.

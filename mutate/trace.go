@@ -13,9 +13,9 @@ import (
 // tracer runs the tests of a workshop before anything is mutated.
 type tracer struct{ *workshop }
 
-// trace runs each test alone, and notes which mutants it reaches. Opening
-// TensorFlow for each takes half a second; tests that ran together would each
-// count for the mutants of all.
+// trace runs each test alone, and notes which mutants it reaches. Opening TensorFlow
+// for each test takes half a second, but with several tests in one process each test
+// would seem to reach the mutants of all.
 func (w *tracer) trace(ctx context.Context, programs []*program, packages []*loaded) error {
 	mutants := map[int]*mutant{}
 	for _, p := range packages {
@@ -73,8 +73,8 @@ func (w *tracer) subtestsIn(ctx context.Context, p *program) (tests []*test, err
 	return tests, err
 }
 
-// traceOne returns the mutants that a test reaches: none of a test that fails
-// as things are.
+// traceOne returns the mutants that a test reaches. For a test that fails without a
+// mutant it returns none.
 func (w *tracer) traceOne(ctx context.Context, t *test) (reached []int, err error) {
 	file, err := os.CreateTemp(w.dir, "trace")
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *tracer) traceOne(ctx context.Context, t *test) (reached []int, err erro
 	return slices.Compact(reached), err
 }
 
-// pattern returns what selects tests in their program. They have one parent.
+// pattern returns the -run pattern that selects tests of one parent.
 func pattern(tests []*test) string {
 	var names []string
 	for _, t := range tests {

@@ -14,9 +14,9 @@ import (
 	"millrace/internal/test/equivalent"
 )
 
-// options are what the command line says.
+// options are the command's options.
 type options struct {
-	base       string             // revision; mutate only the lines that differ from it
+	base       string             // a revision: only lines that differ from it are mutated
 	sample     int                // mutants of a package, drawn at random; 0: all
 	seed       uint64             // of that draw
 	parallel   int                // test processes at a time
@@ -27,7 +27,7 @@ type options struct {
 	run        *regexp.Regexp     // names of tests that count; nil: all
 	own        bool               // only a package's own tests count
 	with       string             // a test of another folder that counts too: "cmd/millrace.TestCases"; "": none
-	again      string             // log of an earlier run, whose survivors alone are mutated; "": all
+	again      string             // log of an earlier run; only its survivors are mutated; "": all
 	log        string             // file that gets a line for every mutant; "": none
 	disprove   bool               // run only the mutants that are listed as equivalent
 	equivalent []equivalent.Entry // mutants that no test can find
@@ -53,7 +53,7 @@ func (w *workshop) output(ctx context.Context, name string, args ...string) ([]b
 	return out, nil
 }
 
-// say tells the user how far we are.
+// say prints progress for the user.
 func (w *workshop) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "mutate: "+format+"\n", args...)
 }

@@ -51,7 +51,7 @@ type Scanned struct {
 	Duration time.Duration
 }
 
-// Batch reports that a step gave a batch. The loop may receive the batch later.
+// Batch reports that a step produced a batch. The loop may receive the batch later.
 type Batch struct {
 	Source    string
 	Signature string        // signature of the model; "" for a loader alone
@@ -81,18 +81,18 @@ type BadRecord struct {
 	Err     error
 }
 
-// LeftOut reports that a bad record was left out of a run, which goes on. It comes once
-// for each record of a run, however often the run meets it, and one call at a time.
+// LeftOut reports that a bad record was left out of a run, which continues. It comes
+// once for each record of a run, however often the run meets it. Calls do not overlap.
 type LeftOut struct {
 	Source     string
 	File       string
 	Record     int64  // ordinal in File, from 0
 	Offset     int64  // of its header in bytes, decompressed
-	Length     int64  // bytes of its data; of the rest of a file those from Offset on
+	Length     int64  // size of its data in bytes; for the rest of a file the number of bytes from Offset on
 	Feature    string // "" if the record as a whole is bad
 	Class      string // "schema", "corrupt data" or "truncated"
 	Reason     string
-	RestOfFile bool // what follows in the file is left out, too
+	RestOfFile bool // the rest of the file is left out, too
 }
 
 // Retry reports that a step failed and is repeated with fewer records parsed at

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// mostLines is how many records that are left out a log names each second. A damaged disk
-// gives thousands of them, and the ledger names all.
+// mostLines is the largest number of left-out records that a log names each second. A
+// damaged disk gives thousands of them. The ledger names all.
 const mostLines = 10
 
-// leftOutLog returns what logs the records that are left out.
+// leftOutLog returns a function that logs the records that are left out.
 func leftOutLog(ctx context.Context, logger *slog.Logger) func(LeftOut) {
 	limit := &lineLimit{now: time.Now}
 	return func(e LeftOut) {
@@ -31,12 +31,12 @@ type lineLimit struct {
 
 	mu         sync.Mutex
 	began      time.Time // the second that is counted
-	lines      int       // in it
+	lines      int       // in that second
 	suppressed int64     // since the last line
 }
 
-// next reports whether another line is allowed, and if so how many were not since the
-// last one.
+// next reports whether another line is allowed, and if so how many lines were
+// suppressed since the last one.
 func (l *lineLimit) next() (allowed bool, suppressed int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,7 +36,7 @@ func startThread() (on func(work func())) {
 	}
 }
 
-// attempt is something that a policy allows or not.
+// attempt is an action that a policy allows or denies.
 type attempt struct {
 	name string
 	do   func(args []string) error
@@ -75,7 +75,7 @@ func args(t *testing.T, dir string) []string {
 // boundSocket is a socket that a child binds before it restricts itself.
 var boundSocket int
 
-// bindSocket makes it.
+// bindSocket makes boundSocket.
 func bindSocket() (err error) {
 	if boundSocket, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return err
@@ -115,8 +115,9 @@ func reading(path string) func([]string) error {
 	}
 }
 
-// calling returns an attempt to make a system call, which the kernel would refuse for
-// another reason than a sandbox. It must not be refused with EPERM.
+// calling returns an attempt to make a system call that the kernel refuses even without
+// a sandbox, with another error than EPERM. The attempt succeeds if the error is not
+// EPERM.
 func calling(number uintptr, arguments ...uintptr) func([]string) error {
 	arguments = append(arguments, 0, 0, 0, 0, 0, 0)
 	return func([]string) error {
@@ -184,7 +185,7 @@ var attempts = map[string][]attempt{
 		}},
 		{"rename between folders", func(a []string) error {
 			from, to := filepath.Join(a[folderArg], "other"), filepath.Join(a[folderArg], "folder", "other")
-			if err := os.Rename(from, to); !errors.Is(err, unix.EXDEV) { // Landlock's answer to a missing right to refer
+			if err := os.Rename(from, to); !errors.Is(err, unix.EXDEV) { // Landlock's error if the right to refer is missing
 				return errors.Join(err, os.Rename(to, from))
 			}
 			return unix.EACCES

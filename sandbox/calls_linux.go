@@ -7,24 +7,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are the system calls that nothing here needs.
+// refused are the system calls that no part of a service needs.
 var refused = []uint32{
 	// Other processes: their memory, descriptors and threads.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 	unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_TKILL,
-	// What file systems there are, and where.
+	// The list of mounted file systems.
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
 	unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
 	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_QUOTACTL, unix.SYS_ACCT,
-	// Namespaces.
+	// Namespaces of the process.
 	unix.SYS_SETNS, unix.SYS_UNSHARE,
 	// The kernel and the machine.
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_LOOKUP_DCOOKIE,
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD,
 	unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_VHANGUP, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME,
-	// Keys, and a way to make system calls that no filter sees.
+	// Keys, and io_uring, which makes system calls that no filter sees.
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 }
@@ -43,7 +43,7 @@ func rulesOf(policy *Policy) []rule {
 	}
 	rules = append(rules, processRules(policy)...)
 	rules = append(rules, socketRules(policy)...)
-	// Characters for a terminal, as if its user had typed them.
+	// Putting characters into a terminal's input, as if its user had typed them.
 	return append(rules, rule{unix.SYS_IOCTL, unix.EPERM, [][]test{{
 		{1, all, unix.TIOCSTI, true}, {1, all, unix.TIOCLINUX, true},
 	}}})
@@ -51,7 +51,7 @@ func rulesOf(policy *Policy) []rule {
 
 // processRules returns the rules for signals, threads and programs.
 func processRules(policy *Policy) []rule {
-	// The flags of clone3 are in memory, which a filter cannot read. For a kernel
+	// A filter cannot read the flags of clone3, because they are in memory. On a kernel
 	// without clone3 glibc uses clone.
 	rules := []rule{{call: unix.SYS_CLONE3, errno: unix.ENOSYS}}
 	notNew := test{0, namespaces, 0, false}
@@ -71,8 +71,8 @@ func processRules(policy *Policy) []rule {
 	return append(rules, rule{unix.SYS_PRLIMIT64, unix.EPERM, limits})
 }
 
-// socketRules returns the rules for sockets. Landlock knows TCP alone: neither TCP's
-// variants, nor other protocols, nor data that opens a connection.
+// socketRules returns the rules for sockets. Landlock checks only plain TCP. It does
+// not check variants of TCP, other protocols, or data that opens a connection.
 func socketRules(policy *Policy) []rule {
 	family := func(family, kind, protocol uint32) []test {
 		return []test{{0, all, family, false}, {1, socketType, kind, false}, {2, all, protocol, false}}
@@ -81,12 +81,12 @@ func socketRules(policy *Policy) []rule {
 	if len(policy.Listen) > 0 || policy.Connect {
 		for _, f := range []uint32{unix.AF_INET, unix.AF_INET6} {
 			allowed = append(allowed, family(f, unix.SOCK_STREAM, 0), family(f, unix.SOCK_STREAM, unix.IPPROTO_TCP))
-			if policy.Connect { // names of hosts
+			if policy.Connect { // to look up names of hosts
 				allowed = append(allowed, family(f, unix.SOCK_DGRAM, 0), family(f, unix.SOCK_DGRAM, unix.IPPROTO_UDP))
 			}
 		}
 	}
-	if policy.Connect { // the order of a host's addresses depends on the machine's interfaces
+	if policy.Connect { // to sort a host's addresses by the machine's interfaces
 		allowed = append(allowed, family(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE), family(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_ROUTE))
 	}
 	rules := []rule{{unix.SYS_SOCKET, unix.EPERM, allowed}}
@@ -103,15 +103,16 @@ func socketRules(policy *Policy) []rule {
 	return rules
 }
 
-// listenRules returns the rules for a process whose sockets are bound before. Landlock has no
-// rule for listen, which gives a socket without a port a free one.
+// listenRules returns the rules for a process whose sockets are bound before the
+// restriction. Landlock has no rule for listen, which binds an unbound socket to a free
+// port.
 func listenRules(policy *Policy) []rule {
 	var bound [][]test
 	for _, fd := range policy.Bound {
 		bound = append(bound, []test{{0, all, uint32(fd), false}})
 	}
 	var netlink [][]test
-	if policy.Connect { // glibc binds its socket for the machine's interfaces; no address of TCP or UDP is as short
+	if policy.Connect { // glibc binds a netlink socket to list the machine's interfaces; no address of TCP or UDP is as short
 		netlink = [][]test{{{2, all, unix.SizeofSockaddrNetlink, false}}}
 	}
 	return []rule{{unix.SYS_LISTEN, unix.EPERM, bound}, {unix.SYS_BIND, unix.EPERM, netlink}}

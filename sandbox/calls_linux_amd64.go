@@ -4,8 +4,8 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
-	// foreignCalls is the first number of x32's calls, which are the same calls under
-	// other numbers.
+	// foreignCalls is the first number of the x32 system calls, which are the same
+	// calls under other numbers.
 	foreignCalls = 0x40000000
 )
 

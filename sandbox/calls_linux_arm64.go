@@ -9,5 +9,5 @@ const (
 
 var (
 	refusedHere = []uint32{unix.SYS_KEXEC_FILE_LOAD}
-	forks       []uint32 // there is clone alone
+	forks       []uint32 // only clone exists
 )

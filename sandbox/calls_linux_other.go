@@ -2,7 +2,8 @@
 
 package sandbox
 
-// There is no filter for other processors. TensorFlow's wheels are for these two alone.
+// There is no filter for other processors. TensorFlow's wheels exist for these two
+// only.
 const (
 	auditArch    = 0
 	foreignCalls = 0

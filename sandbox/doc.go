@@ -15,8 +15,8 @@
 // # Why
 //
 // A SavedModel is a program. The policy of package savedmodel refuses models whose
-// operations touch files, but a list of operations is as good as the last trick that its
-// authors know. The kernel checks the system call instead, whichever operation makes it.
+// operations touch files, but its list of operations covers only the tricks that its
+// authors know. The kernel checks the system call itself, whichever operation makes it.
 //
 // # How
 //
@@ -39,6 +39,6 @@
 // The kernel checks a file when it is opened. Descriptors that are open already keep
 // working. Landlock does not cover stat, chmod, chown, utime and setxattr; metadata of
 // files that the user may see stay visible. A model may still use up memory and
-// processors, and may read and change whatever the policy lets the process read and
-// change.
+// processor time, and may read and change everything that the policy lets the process
+// read and change.
 package sandbox

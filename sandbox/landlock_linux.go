@@ -82,7 +82,7 @@ func fileRules(policy *Policy, abi int) ([]landlock.Rule, error) {
 	}
 	if policy.Temp != nil {
 		b.add(policy.Temp.dir, 0, writeDir|b.refer, needed)
-		// To remove the folder itself is a right of the folder above.
+		// Removing the folder itself is a right of its parent folder.
 		b.add(policy.Temp.parent, 0, ll.AccessFSRemoveDir, needed)
 	}
 	return b.rules, b.err
@@ -126,9 +126,9 @@ func (b *ruleBuilder) add(path string, file, dir landlock.AccessFSSet, must bool
 	b.rules = append(b.rules, landlock.PathAccess(access, path).IgnoreIfMissing())
 }
 
-// keep holds an entry of /proc open for good. A rule belongs to an inode. The kernel makes
-// the inodes of /proc anew when it has dropped them from its cache, and an
-// open descriptor keeps it from dropping them.
+// keep keeps an entry of /proc open until the process ends. A rule belongs to an inode.
+// When the kernel has dropped an inode of /proc from its cache, it makes a new one, to
+// which the rule does not apply. An open descriptor keeps the inode in the cache.
 func (b *ruleBuilder) keep(path string) {
 	unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 }

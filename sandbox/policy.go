@@ -6,9 +6,9 @@ import (
 	"millrace"
 )
 
-// Policy says what a process may touch from now on. The zero value allows nothing but
-// what every process with TensorFlow needs: the system's libraries and time zones, its
-// own entries in /proc, the description of the processors, /dev/null and the random
+// Policy says what a process may touch from now on. The zero value allows only what
+// every process with TensorFlow needs: the system's libraries and time zones, its own
+// entries in /proc, the description of the processors, /dev/null and the random
 // devices.
 //
 // A path that names a folder includes everything below it. Restrict looks paths up
@@ -21,18 +21,19 @@ type Policy struct {
 	// Write lists files and folders to read, create, change and remove. They must exist.
 	Write []string
 
-	// Rename lists folders whose entries may be made, renamed and removed, but neither read
-	// nor written: what a file needs that is open already and gets its name at the
-	// end. They must exist.
+	// Rename lists folders whose entries may be made, renamed and removed, but neither
+	// read nor written. A file that is already open and gets its name at the end needs
+	// this. The folders must exist.
 	Rename []string
 
-	// Temp is the folder for temporary files; nil: none.
+	// Temp is the folder for temporary files; nil if there is none.
 	Temp *Temp
 
-	// Listen lists the TCP ports to accept connections at; 0 is any free one. With any entry
-	// the process can also listen at a port that the kernel chooses, because listen(2) binds a socket
-	// that is not bound, which Landlock does not check. A process that opens its listeners before Restrict
-	// leaves Listen empty: it can make no other.
+	// Listen lists the TCP ports to accept connections at; 0 is any free one. With any
+	// entry the process can also listen at a port that the kernel chooses, because
+	// listen(2) binds a socket that is not bound, which Landlock does not check. A
+	// process that opens its listeners before Restrict leaves Listen empty, and then
+	// cannot make others.
 	Listen []uint16
 
 	// Bound lists descriptors of sockets that are bound and may begin to listen later, although

@@ -33,8 +33,8 @@ func InForce() (p Protection, done bool) {
 // the policy, for good. It takes about a millisecond. A second call is an error: one
 // policy is easier to judge than the intersection of two.
 //
-// Mode Require is an error where the kernel restricts less than files, TCP and system
-// calls; the process is not restricted then. With Auto the protection that is
+// With mode Require the result is an error if the kernel cannot restrict files, TCP and
+// system calls; then the process is not restricted. With Auto the protection that is
 // returned says what is missing. Off does nothing.
 func Restrict(policy *Policy, mode Mode) (Protection, error) {
 	if mode == Off {
@@ -56,7 +56,8 @@ func Restrict(policy *Policy, mode Mode) (Protection, error) {
 			return Protection{}, millrace.Errorf(millrace.ErrIO, "sandbox: Landlock: %w", err)
 		}
 	}
-	// Seccomp comes last: its filter refuses the signals by which libpsx reaches threads.
+	// Seccomp comes last, because its filter refuses the signals by which libpsx
+	// reaches threads.
 	if p.Calls {
 		if err := restrictCalls(policy); err != nil {
 			return Protection{}, millrace.Errorf(millrace.ErrIO, "sandbox: seccomp: %w", err)

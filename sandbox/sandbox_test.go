@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A restriction lasts as long as the process, so each test runs its attempts in a child:
-// this test program with the name of a row of attempts in the environment.
+// A restriction lasts as long as the process, so each test runs its attempts in a child
+// process: this test program, with the name of a set of attempts in the environment.
 const childEnv, policyEnv = "MILLRACE_SANDBOX_CHILD", "MILLRACE_SANDBOX_POLICY"
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childPolicy is what a child restricts itself to before its attempts.
+// childPolicy describes how a child restricts itself before its attempts.
 type childPolicy struct {
 	Policy
 	Private bool     // with a folder for temporary files
@@ -76,8 +76,8 @@ func outcome(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
-// try runs a row of attempts in a child and returns the outcomes by name. Both threads of
-// the child must have the same.
+// try runs a set of attempts in a child and returns the outcomes by name. The outcomes
+// must be the same in both threads of the child.
 func try(t *testing.T, name string, p childPolicy) map[string]string {
 	t.Helper()
 	needKernel(t)
@@ -117,7 +117,7 @@ func try(t *testing.T, name string, p childPolicy) map[string]string {
 	return threads["old thread"]
 }
 
-// needKernel skips, and says so, where the kernel offers too little to test.
+// needKernel skips the test where the kernel offers too little.
 func needKernel(t *testing.T) {
 	t.Helper()
 	if p := Available(); !p.Whole() {
@@ -125,7 +125,7 @@ func needKernel(t *testing.T) {
 	}
 }
 
-// want checks that every attempt of a row is denied, or that every one works.
+// want checks that every attempt of a set is denied, or that every one succeeds.
 func want(t *testing.T, got map[string]string, allowed bool) {
 	t.Helper()
 	if len(got) == 0 {
@@ -139,7 +139,8 @@ func want(t *testing.T, got map[string]string, allowed bool) {
 	}
 }
 
-// Without a sandbox every attempt works, so that a denial in other tests is the sandbox's.
+// Without a sandbox every attempt succeeds. So denials in the other tests come from the
+// sandbox.
 func TestAttempts(t *testing.T) {
 	dir := files(t)
 	for name := range attempts {
@@ -161,7 +162,7 @@ func TestFiles(t *testing.T) {
 	want(t, try(t, "secrets", childPolicy{Policy: Policy{Read: []string{dir}}, Args: a}), false)
 }
 
-// A single file of the policy says nothing about its neighbours.
+// A policy with a single file does not allow access to other files of its folder.
 func TestOneFile(t *testing.T) {
 	dir := files(t)
 	p := Policy{Read: []string{filepath.Join(dir, "secret"), filepath.Join(dir, "missing")}}
@@ -177,7 +178,7 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-// The private folder for temporary files is the only one, and leaves nothing.
+// The private folder is the only place for temporary files. It leaves no files behind.
 func TestTemp(t *testing.T) {
 	dir, temp := files(t), t.TempDir()
 	t.Setenv("TMPDIR", temp)

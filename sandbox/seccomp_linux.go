@@ -17,10 +17,10 @@ import (
 //	for each rule: number is the rule's?  -> the rule decides, by arguments
 //	                                      -> allow
 //
-// Calls without a rule are allowed: a list of what TensorFlow, glibc and Go may call would
-// break with each new version of them. The kernel finds out once which calls the filter
-// allows whatever their arguments are, and does not run it for those again (Linux
-// 5.11), so that reads and futexes cost nothing.
+// Calls without a rule are allowed, because a list of the calls that TensorFlow, glibc
+// and Go may make would break with each new version of them. The kernel finds out once
+// which calls the filter allows whatever their arguments are, and does not run it for
+// those again (Linux 5.11), so that reads and futexes cost nothing.
 //
 // github.com/elastic/go-seccomp-bpf writes such programs, too. It allows all calls of other
 // architectures, and compares an argument with the next rule's number after a condition
@@ -30,7 +30,7 @@ import (
 type rule struct {
 	call   uint32
 	errno  unix.Errno // the result of refused calls
-	unless [][]test   // the call is allowed if all tests of one of these hold
+	unless [][]test   // the call is allowed if all tests of one of these lists hold
 }
 
 // test compares the lower 32 bits of an argument, after a mask. All arguments in our rules
@@ -82,11 +82,12 @@ func (r *rule) body() (p []bpf.Instruction) {
 	return append(p, refuse(r.errno))
 }
 
-// alternative allows the call if all tests hold, and goes on after itself if one does not.
+// alternative allows the call if all tests hold; otherwise the program continues after
+// the alternative.
 func alternative(tests []test) (p []bpf.Instruction) {
 	const perTest = 3
 	for i, t := range tests {
-		left := uint8(perTest*(len(tests)-i-1) + 1) // to the end, with the result
+		left := uint8(perTest*(len(tests)-i-1) + 1) // instructions to the end, including the result
 		p = append(p,
 			bpf.LoadAbsolute{Off: uint32(argumentOffset + argumentSize*t.argument), Size: 4},
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: t.mask},
@@ -95,7 +96,7 @@ func alternative(tests []test) (p []bpf.Instruction) {
 	return append(p, bpf.RetConstant{Val: resultAllow})
 }
 
-// fails returns the comparison that is true when the test does not hold.
+// fails returns the comparison that is true if the test does not hold.
 func (t *test) fails() bpf.JumpTest {
 	if t.not {
 		return bpf.JumpEqual
@@ -112,7 +113,8 @@ func seccompWorks() bool {
 	if auditArch == 0 {
 		return false
 	}
-	// A filter at address 0 is a fault in a kernel that knows the call and the flag.
+	// With a filter at address 0 a kernel that supports the call and the flag returns
+	// EFAULT.
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, 0)
 	return errno == unix.EFAULT
 }
@@ -128,7 +130,7 @@ func restrictCalls(policy *Policy) error {
 		filter[i] = unix.SockFilter{Code: ins.Op, Jt: ins.Jt, Jf: ins.Jf, K: ins.K}
 	}
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: unsafe.SliceData(filter)}
-	// The kernel sets the flag of the other threads when it gives them the filter.
+	// The kernel sets no_new_privs for the other threads when it gives them the filter.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// systemPaths lists what TensorFlow, glibc and Go read of the system: libraries, time
-// zones, names of hosts, and what processors and memory there are. None of it is
-// secret. /etc as a whole is not on the list, nor is /proc.
+// systemPaths lists the files of the system that TensorFlow, glibc and Go read:
+// libraries, time zones, names of hosts, and descriptions of processors and memory.
+// None of them is secret. The list has neither all of /etc nor /proc.
 func systemPaths(policy *Policy) []string {
 	paths := []string{
 		"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/local/lib64",
@@ -24,9 +24,9 @@ func systemPaths(policy *Policy) []string {
 	return append(paths, filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))...)
 }
 
-// ownEntries lists the files about this process that TensorFlow, Go and the metrics of
-// Prometheus read. Of /proc/self as a whole, environ may have secrets, and mem and the
-// folder task have ways to both.
+// ownEntries lists the files about this process that TensorFlow, Go and Prometheus's
+// metrics read. The list does not have all of /proc/self, because environ may have
+// secrets, and mem and the folder task give access to both.
 func ownEntries() []string {
 	var paths []string
 	for _, name := range strings.Fields("auxv cgroup cpuset io limits maps mountinfo mounts numa_maps schedstat smaps smaps_rollup stat statm status") {
@@ -35,8 +35,8 @@ func ownEntries() []string {
 	return paths
 }
 
-// ownFolders lists the folders about this process that may be listed. A descriptor in fd
-// opens only if the policy allows the file behind it.
+// ownFolders lists the folders about this process that may be listed. A descriptor in
+// fd opens only if the policy allows the file that it refers to.
 func ownFolders() []string { return []string{"/proc/self/fd", "/proc/self/fdinfo", "/proc/self/task"} }
 
 // devices lists the devices that may be read, written and controlled: harmless ones, and

@@ -8,8 +8,8 @@ import (
 	"millrace/internal/base/scratch"
 )
 
-// Temp is a private folder for temporary files. While it is open TMPDIR names it, so that
-// Go and TensorFlow make their temporary files there.
+// Temp is a private folder for temporary files. While it is open, TMPDIR names it, so
+// Go and TensorFlow make their temporary files in it.
 type Temp struct {
 	dir, parent string
 	folder      *scratch.Folder
@@ -18,8 +18,8 @@ type Temp struct {
 }
 
 // NewTemp makes the folder inside the folder for temporary files, and sets TMPDIR. A
-// service makes it before [Restrict] and closes it at its end. What a killed process
-// leaves behind, the next one removes.
+// service makes it before [Restrict] and closes it at its end. The folder of a process
+// that was killed is removed by the next process.
 func NewTemp() (*Temp, error) {
 	folder, err := scratch.New()
 	if err != nil {
@@ -39,7 +39,7 @@ const tmpdir = "TMPDIR"
 // Dir returns the folder.
 func (t *Temp) Dir() string { return t.dir }
 
-// Close removes the folder with all that is in it, and sets TMPDIR back. It is idempotent.
+// Close removes the folder with its contents, and restores TMPDIR. It is idempotent.
 func (t *Temp) Close() error {
 	if t == nil || t.folder == nil {
 		return nil

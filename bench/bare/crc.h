@@ -28,7 +28,7 @@ T Load(const char* at) {
   return v;
 }
 
-// Shift is what kLane zero bytes behind a text do to its checksum, as four
+// Shift is the effect of kLane zero bytes after a text on its checksum, as four
 // tables of its bytes. The processor takes three cycles for a checksum of 8
 // bytes, but begins one in each cycle. So three lanes are computed at the same
 // time, and joined.

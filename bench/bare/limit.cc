@@ -1,8 +1,8 @@
 // limit reads TFRecord files as fast as one thread of plain C++ can: read the
-// file, check both checksums, decode the records, fill a batch. It knows what
-// the records hold and is made for nothing else, so it is the limit that the
-// benchmark's readers are compared with. It prints records/s as JSON: the mean
-// of some passes over all files, after one more.
+// file, check both checksums, decode the records, fill a batch. It works only
+// for these records, so it is the limit with which the benchmark's readers are
+// compared. It prints records/s as JSON: the mean of some passes over all
+// files, after a pass that is not timed.
 //
 //     limit KIND BATCH PASSES FILE...
 //
@@ -87,7 +87,7 @@ uint64_t Varint(Bytes* b) {
   Fail("bad varint");
 }
 
-// Field takes a field of bytes, which must have this tag.
+// Field reads a field of bytes, which must have this tag.
 Bytes Field(Bytes* b, uint8_t tag) {
   if (b->empty() || static_cast<uint8_t>(b->front()) != tag) Fail("bad tag");
   b->remove_prefix(1);
@@ -100,7 +100,7 @@ Bytes Field(Bytes* b, uint8_t tag) {
 
 constexpr uint8_t kFirst = 0x0a, kSecond = 0x12, kThird = 0x1a;
 
-// Batch is what records are decoded to.
+// Batch holds the decoded records.
 struct Batch {
   std::vector<float> floats;  // of "floats": rows of 64; of "steps": all steps
   std::vector<char> bytes;
@@ -184,7 +184,7 @@ void Pad(const Batch& b, size_t rows, std::vector<float>* to) {
 
 // Pass reads all files once and returns the number of records.
 int64_t Pass(const std::string& kind, size_t batch, char** files, int count) {
-  static Batch batches[4];  // in turn, as a pipeline that prefetches has them
+  static Batch batches[4];  // used in turn, like those of a pipeline that prefetches
   static std::vector<float> padded[4];
   size_t row = 0, at = 0;
   int64_t records = 0;

@@ -21,7 +21,7 @@
 namespace {
 
 constexpr size_t kPiece = 256 << 10;  // of one write
-constexpr off_t kDisk = 1 << 20;      // what the disk is given at once
+constexpr off_t kDisk = 1 << 20;      // bytes handed to the disk at once
 constexpr size_t kFrame = 16;
 
 [[noreturn]] void Fail(const char* what) {
@@ -67,7 +67,7 @@ char* PutRecord(char* at, Bytes record) {
   return Put(at + record.size(), MaskedCrc(record));
 }
 
-// Sink takes full pieces: it forgets them, or writes them to a file.
+// Sink takes full pieces. It drops them, or writes them to a file.
 class Sink {
  public:
   explicit Sink(const char* path)
@@ -77,7 +77,7 @@ class Sink {
 
   void Take(const char* piece, size_t n) {
     if (file_ < 0) {
-      asm volatile("" : : "r"(piece) : "memory");  // it might be read
+      asm volatile("" : : "r"(piece) : "memory");  // as if it were read
       return;
     }
     if (write(file_, piece, n) != static_cast<ssize_t>(n)) Fail("no write");

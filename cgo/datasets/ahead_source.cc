@@ -9,11 +9,11 @@
 namespace millrace {
 namespace {
 
-// A block is large enough that handing it over costs nothing beside inflating
-// it, and stays in the processor's cache until it is taken.
+// A block is large enough that passing it on is cheap compared with inflating
+// it, and small enough to stay in the processor's cache until it is consumed.
 constexpr size_t kBlockBytes = 128 << 10;
 constexpr size_t kBlocksAhead = 8;
-constexpr size_t kEnough = kBlocksAhead / 2;  // to wake who waits for blocks
+constexpr size_t kEnough = kBlocksAhead / 2;  // at which a waiting reader wakes
 constexpr size_t kOwnBytes = 256 << 10;
 constexpr size_t kMostSpares = 8;
 
@@ -51,8 +51,8 @@ void AheadSource::ReadAhead(size_t bytes) {
   Start();
 }
 
-// Fill reads a whole block, or what there is before the end or a fault. An
-// empty one is the end.
+// Fill reads a whole block, or the bytes before the end or a fault. An empty
+// block means the end.
 bool AheadSource::Fill(Block* block, Fault* fault) {
   if (block->data == nullptr) {
     block->data.reset(new (std::nothrow) char[kBlockBytes]);
@@ -104,14 +104,14 @@ void AheadSource::Loop() {
     ended_ = !more;
     if (ended_) fault_ = std::move(fault);
     if (!waiting_ || !Enough()) continue;
-    lock.unlock();  // else who wakes up waits for the lock
+    lock.unlock();  // otherwise the woken thread waits for the lock
     ready_.notify_one();
     lock.lock();
   }
 }
 
-// NextBlock makes the next block the one that Read takes from; an empty one is
-// the end.
+// NextBlock makes Read continue with the next block; an empty one means the
+// end.
 bool AheadSource::NextBlock(Fault* fault) {
   Lock lock(mu_);
   if (block_.data != nullptr && spares_.size() < kMostSpares) {
@@ -168,7 +168,7 @@ bool AheadSource::Skip(int64_t n, Fault* fault) {
   return true;
 }
 
-// CheckEnd is called at the end, which the thread has found and read no more.
+// CheckEnd is called at the end, after the thread has stopped reading.
 bool AheadSource::CheckEnd(Fault* fault) {
   const Lock lock(mu_);
   return source_->CheckEnd(fault);

@@ -1,4 +1,4 @@
-// Sources that are read ahead of whoever reads them.
+// Sources that are read ahead of their reader.
 #ifndef MILLRACE_CGO_DATASETS_AHEAD_SOURCE_H_
 #define MILLRACE_CGO_DATASETS_AHEAD_SOURCE_H_
 
@@ -23,7 +23,7 @@ namespace millrace {
 //	thread  inflate 1 | inflate 2 | inflate 3 | inflate 4 | ...
 //	caller              decode 1    | decode 2  | decode 3  | ...
 //
-// The bytes travel in blocks. The thread stops when its limit of bytes is
+// The bytes are passed in blocks. The thread stops when its limit of bytes is
 // prefetched, and continues when half of them are taken. A caller that finds no
 // block waits until there are several: waking a thread can take the system a
 // tenth of the time to inflate a block, and did when each block woke one.
@@ -56,10 +56,10 @@ class AheadSource : public ByteSource {
   bool Enough() const;
 
   const std::unique_ptr<ByteSource>
-      source_;        // used by thread_ alone once it runs
-  size_t own_ = 0;    // bytes that the caller has read by itself
+      source_;        // only used by thread_ once it runs
+  size_t own_ = 0;    // bytes that the caller has read itself
   Block block_;       // the block that Read takes from
-  size_t taken_ = 0;  // bytes of it
+  size_t taken_ = 0;  // bytes taken from block_
   std::thread thread_;
 
   std::mutex mu_;
@@ -68,12 +68,12 @@ class AheadSource : public ByteSource {
   // Guarded by mu_:
   std::deque<Block> blocks_;
   std::vector<Block> spares_;
-  size_t most_;           // blocks_
-  bool ended_ = false;    // the thread reads no more
+  size_t most_;           // largest size of blocks_
+  bool ended_ = false;    // the thread has stopped reading
   bool full_ = false;     // the thread waits for room
   bool waiting_ = false;  // Read waits for blocks
   bool closing_ = false;
-  Fault fault_;  // why reading ended; kNone: the end of the source
+  Fault fault_;  // why reading ended; kNone at the end of the source
 };
 
 }  // namespace millrace

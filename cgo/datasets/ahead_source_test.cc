@@ -49,7 +49,7 @@ std::unique_ptr<AheadSource> Ahead(std::string bytes, Cause end) {
       std::make_unique<Slow>(std::move(bytes), end));
 }
 
-// Rest returns what is left, up to n bytes at a time.
+// Rest returns the remaining bytes, read up to n bytes at a time.
 std::string Rest(ByteSource* source, size_t n, Fault* fault) {
   std::string rest, buffer(n, '?');
   for (size_t got = 1; got > 0;) {
@@ -75,7 +75,7 @@ TEST(AheadSourceReader, ReadsWhatTheSourceHas) {
   }
 }
 
-// A fault comes behind all bytes before it, and again when asked again.
+// A fault is reported after all preceding bytes, and is sticky.
 TEST(AheadSourceReader, FailsBehindTheBytesBeforeIt) {
   for (const size_t size : {size_t{0}, size_t{300000}, kLarge}) {
     for (const bool early : {false, true}) {
@@ -109,7 +109,7 @@ TEST(AheadSourceReader, Skips) {
   EXPECT_EQ(fault.cause, Cause::kFailedPrecondition);
 }
 
-// Whoever closes a file in its middle does not wait for the rest of it.
+// Closing a file in its middle does not wait for the rest of it.
 TEST(AheadSourceReader, StopsWhenItIsClosed) {
   for (const size_t ahead : {size_t{1}, kLarge * 2}) {
     const auto source = Ahead(Bytes(kLarge), Cause::kNone);

@@ -16,8 +16,8 @@
 
 namespace millrace {
 
-// BatchForm is what a dataset op knows of its batches. An op with the
-// attribute "parts" makes them of records with lists.
+// BatchForm describes the batches of a dataset op. An op with the attribute
+// "parts" makes them from records with lists.
 class BatchForm {
  public:
   // Read reads and checks the attributes.
@@ -27,7 +27,7 @@ class BatchForm {
     return sequence_.emplace().Read(ctx, batch_);
   }
 
-  // WithInputs returns the form with what inputs say of it.
+  // WithInputs returns the form completed by the op's inputs.
   absl::Status WithInputs(tensorflow::OpKernelContext* ctx,
                           BatchForm* form) const {
     *form = *this;
@@ -55,8 +55,8 @@ class BatchForm {
            batch_.features()[feature].is_list;
   }
 
-  // NewDecoderOf returns what decodes one of the lists alone, whose values it
-  // may leave where they are.
+  // NewDecoderOf returns a decoder of one of the lists alone. It may refer to
+  // the values in the record instead of copying them.
   std::unique_ptr<RowDecoder> NewDecoderOf(int64_t list) const {
     auto decoder = sequence_->NewDecoder({batch_.features()[list]});
     decoder->LeaveInPlace();
@@ -64,8 +64,8 @@ class BatchForm {
   }
 
   // AddNode adds the node of a dataset to the builder of a graph; `inputs` and
-  // `attrs` are those that the dataset has beside the form's. `captures` are a
-  // last list of inputs.
+  // `attrs` are the dataset's, without the form's. `captures` are a last list
+  // of inputs.
   template <typename Builder, typename Dataset>
   absl::Status AddNode(
       Builder* b, const Dataset* dataset,

@@ -1,4 +1,4 @@
-// What the dataset ops that make batches of Examples have in common: their
+// The common parts of dataset ops that make batches of Examples: their
 // attributes, and the tensors of a batch.
 #ifndef MILLRACE_CGO_DATASETS_BATCH_SPEC_H_
 #define MILLRACE_CGO_DATASETS_BATCH_SPEC_H_
@@ -31,11 +31,11 @@ constexpr char kFinite[] = "finite";
 constexpr char kRecordShapes[] = "record_shapes";
 constexpr char kRecordTypes[] = "record_types";
 
-// BatchSpec is the attributes: which features to decode, and to what.
+// BatchSpec has the attributes: the features to decode, and their types.
 class BatchSpec {
  public:
-  // Read reads and checks the attributes. `shapes` is the one with the shapes
-  // of a batch of records, or for a list of a batch of its elements.
+  // Read reads and checks the attributes. `shapes` names the attribute with the
+  // shapes of a batch of records or, for a list, of a batch of its elements.
   absl::Status Read(tensorflow::OpKernelConstruction* ctx,
                     const char* shapes = kOutputShapes,
                     const char* types = kOutputTypes) {
@@ -82,8 +82,8 @@ class BatchSpec {
   // dims returns the shape of feature i in one record.
   const std::vector<int64_t>& dims(size_t i) const { return dims_[i]; }
 
-  // Finite reports whether a row that was decoded has no value that has to be
-  // finite and is not. A fault names the feature.
+  // Finite reports whether all values of a decoded row that must be finite are
+  // finite. A fault names the feature.
   bool Finite(const std::vector<Destination>& row_of, int64_t row,
               Fault* fault) const {
     for (size_t i = 0; some_finite_ && i < features_.size(); ++i) {
@@ -116,8 +116,8 @@ class BatchSpec {
     return attrs;
   }
 
-  // Allocate makes the tensors of a batch and says where their values go. Those
-  // of lists stay empty.
+  // Allocate makes the tensors of a batch and sets the destinations of their
+  // values. The tensors of lists stay empty.
   absl::Status Allocate(tensorflow::Allocator* allocator, int64_t rows,
                         std::vector<tensorflow::Tensor>* tensors,
                         std::vector<Destination>* to) const {
@@ -149,7 +149,7 @@ class BatchSpec {
     static_cast<tensorflow::tstring*>(base)[index].assign(data, n);
   }
 
-  // Add derives what to decode of feature i.
+  // Add derives the spec of feature i.
   absl::Status Add(size_t i) {
     FeatureSpec f;
     f.key = keys_[i];
@@ -205,7 +205,7 @@ class BatchSpec {
     return absl::OkStatus();
   }
 
-  // AddFinite derives how to find values that are not finite.
+  // AddFinite derives how to check that values are finite.
   absl::Status AddFinite(size_t i, FeatureSpec* f) {
     if (!finite_[i]) return absl::OkStatus();
     switch (types_[i]) {
@@ -233,7 +233,7 @@ class BatchSpec {
     return absl::OkStatus();
   }
 
-  // TailElements returns the elements of one row, -1 if they are not known.
+  // TailElements returns the elements of one row, -1 if they are unknown.
   static int64_t TailElements(const tensorflow::PartialTensorShape& shape,
                               std::vector<int64_t>* dims) {
     if (shape.dims() < 1) return -1;

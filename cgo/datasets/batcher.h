@@ -1,5 +1,5 @@
-// What makes batches of records, for the dataset ops that differ only in where
-// records come from.
+// Batchers of records, for dataset ops that differ only in the source of their
+// records.
 #ifndef MILLRACE_CGO_DATASETS_BATCHER_H_
 #define MILLRACE_CGO_DATASETS_BATCHER_H_
 
@@ -18,7 +18,7 @@
 
 namespace millrace {
 
-// Batcher makes one batch after the other. Not for several threads.
+// Batcher makes one batch after the other. Not thread-safe.
 class Batcher {
  public:
   virtual ~Batcher() = default;
@@ -38,19 +38,19 @@ class Batcher {
     return Decode(record, row, fault) && WithinPadding(fault);
   }
 
-  // Decode is Add of a record that may be longer than it is padded to.
+  // Decode is Add for a record that may be longer than its padding.
   virtual bool Decode(std::string_view record, int64_t row, Fault* fault) = 0;
 
   // WithinPadding reports whether the record just decoded is at most as long as
   // its padding.
   virtual bool WithinPadding(Fault*) const { return true; }
 
-  // IsUsual reports whether a record has the usual form (usual_form.h) of those
-  // that the batcher decodes.
+  // IsUsual reports whether a record has the usual form (usual_form.h) of the
+  // batcher's records.
   virtual bool IsUsual(std::string_view record) const = 0;
 
-  // DropRow takes back what was decoded of a row, the last one, whether that
-  // failed or not. Another record may be added in its place.
+  // DropRow undoes the decoding of the last row, whether that failed or not.
+  // Another record may be added in its place.
   virtual void DropRow(int64_t) {}
 
   // Finish returns the components of a batch of the records that were added.
@@ -91,7 +91,7 @@ class ExampleBatcher : public Batcher {
   ExampleDecoder decoder_;
   std::vector<tensorflow::Tensor> batch_;
   std::vector<Destination> destinations_;
-  int64_t rows_ = 0;  // number of rows that batch_ has room for
+  int64_t rows_ = 0;  // capacity of batch_ in rows
 };
 
 }  // namespace millrace

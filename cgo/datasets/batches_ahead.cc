@@ -14,7 +14,7 @@ constexpr size_t kBatchesAhead = 2;
 
 }  // namespace
 
-// Piece is a batch and what it is made of.
+// Piece is a batch and its records.
 class BatchesAhead::Piece : public ReadAhead::Piece {
  public:
   explicit Piece(BatchesAhead* all)
@@ -101,7 +101,7 @@ void BatchesAhead::GiveBack(std::unique_ptr<RecordRows> records) noexcept {
   const std::lock_guard<std::mutex> lock(mu_);
   try {
     records_.push_back(std::move(records));
-  } catch (const std::bad_alloc&) {  // they are not used once more
+  } catch (const std::bad_alloc&) {  // they are not reused
   }
 }
 

@@ -30,7 +30,7 @@ namespace millrace {
 class BatchesAhead {
  public:
   struct Options {
-    int64_t rows = 0;     // of a batch
+    int64_t rows = 0;     // rows per batch
     int64_t threads = 1;  // number of threads, including the caller's
     std::function<std::unique_ptr<Batcher>()> make_batcher;
     bool usual_form = false;  // leave other records to the caller
@@ -39,8 +39,8 @@ class BatchesAhead {
   // The list must outlive the batches.
   BatchesAhead(const FileList& files, Options options);
 
-  // Next returns the next batch and where it ends. It returns false for a batch
-  // that is left to the caller, who then calls Seek.
+  // Next returns the next batch and its end position. It returns false for a
+  // batch that is left to the caller, who then calls Seek.
   bool Next(tensorflow::Allocator* allocator,
             std::vector<tensorflow::Tensor>* out, WalkPosition* behind);
 
@@ -59,7 +59,8 @@ class BatchesAhead {
   tensorflow::Allocator* allocator_ = nullptr;  // set by the first Next
   FileCursor cursor_;
   std::mutex mu_;
-  // Guarded by mu_. What was used last is taken first: it is in the cache.
+  // Guarded by mu_. The last used piece is taken first, because it is in the
+  // cache.
   std::vector<std::shared_ptr<Piece>> spares_;
   std::vector<std::unique_ptr<RecordRows>> records_;
 

@@ -1,4 +1,4 @@
-// Blocks of records that are used again.
+// Reusable blocks of records.
 #ifndef MILLRACE_CGO_DATASETS_BLOCK_POOL_H_
 #define MILLRACE_CGO_DATASETS_BLOCK_POOL_H_
 
@@ -11,10 +11,10 @@
 
 namespace millrace {
 
-// BlockPool hands out blocks, and keeps those that nobody holds any more. The
-// system clears each page of new memory, and decoders grow into their data, so
-// the iterators of one dataset share a pool: its second epoch needs no memory.
-// For several threads.
+// BlockPool returns blocks, and keeps the ones that are no longer referenced.
+// The system clears each page of new memory, and decoders grow to the size of
+// their data. So the iterators of one dataset share a pool, and its second
+// epoch allocates no memory. Thread-safe.
 class BlockPool {
  public:
   // `make` makes a slot; several threads may call it.

@@ -47,7 +47,7 @@ constexpr char kHeldRecords[] = "held_records";
 
 constexpr int64_t kCancelEvery = 64;  // records
 
-// Args are the inputs and attributes of the op but for the dataset and the
+// Args are the inputs and attributes of the op without the dataset and the
 // form.
 struct Args {
   std::vector<int64_t> boundaries;  // the greatest length of each bucket
@@ -61,7 +61,8 @@ struct Args {
       false;  // whether batches have the positions of their records
   RecordOrigin origin;
 
-  // Position returns where an element of the input is in an order of records.
+  // Position returns the position of an element of the input in an order of
+  // records.
   int64_t Position(int64_t element) const {
     const auto held_elements = static_cast<int64_t>(held.size());
     if (element < held_elements) return held[element];
@@ -231,7 +232,7 @@ class BucketBatchDataset::Iterator
  private:
   // Bucket is the records of a batch that is not full.
   struct Bucket {
-    std::unique_ptr<Batcher> batcher;  // nullptr: there are none
+    std::unique_ptr<Batcher> batcher;  // nullptr: the bucket is empty
     std::vector<Tensor> records;       // as they were read
     std::vector<int64_t> elements;     // their numbers in the input
     absl::Status too_long;  // error for records longer than their padding
@@ -241,8 +242,8 @@ class BucketBatchDataset::Iterator
 
   const Args& args() const { return dataset()->args_; }
 
-  // Next reads until a bucket is full, and at the end takes one after the
-  // other.
+  // Next reads until a bucket is full, and at the end empties one bucket after
+  // the other.
   absl::Status Next(data::IteratorContext* ctx, std::vector<Tensor>* out,
                     bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     *end_of_sequence = false;
@@ -293,9 +294,9 @@ class BucketBatchDataset::Iterator
     return absl::OkStatus();
   }
 
-  // KeyOf returns the bucket of a record: how many boundaries are less than its
-  // length. A record that cannot be measured cannot be decoded either, which is
-  // found in whichever bucket.
+  // KeyOf returns the bucket of a record: the number of boundaries below its
+  // length. A record that cannot be measured cannot be decoded either, so its
+  // bucket does not matter.
   size_t KeyOf(std::string_view record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Fault fault;
     const Destination none;
@@ -343,7 +344,7 @@ class BucketBatchDataset::Iterator
     bucket->too_long = absl::OkStatus();
   }
 
-  // Hold puts the records of a saved state into their buckets.
+  // Restore adds the records of a saved state to their buckets.
   absl::Status Hold(data::IteratorContext* ctx, const Tensor& keys,
                     const Tensor& elements, const Tensor& records)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

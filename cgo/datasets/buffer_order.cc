@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-// Of Philox4x32-10.
+// The constants of Philox4x32-10.
 constexpr int kRounds = 10;
 constexpr uint32_t kMultiplierA = 0xd2511f53, kMultiplierB = 0xcd9e8d57;
 constexpr uint32_t kWeylA = 0x9e3779b9, kWeylB = 0xbb67ae85;
@@ -45,8 +45,8 @@ ShuffleBuffer::ShuffleBuffer(int64_t size, int64_t most, int64_t seed,
       buffer_(static_cast<size_t>(std::max<int64_t>(std::min(size, most), 1))) {
 }
 
-// Tell announces the next piece of a file, or two if the file has just been
-// opened.
+// Tell announces the next piece of a file, or two pieces if the file has just
+// been opened.
 void FileCycle::Tell(Range* file) const {
   const int64_t begin = file->told;
   while (file->told < file->end && file->told - file->next <= piece_) {
@@ -55,7 +55,7 @@ void FileCycle::Tell(Range* file) const {
   coming_(begin, file->told);
 }
 
-// DropClosed forgets turns that no file will have any more.
+// DropClosed removes turns without a file when there are no more files.
 void FileCycle::DropClosed() {
   const auto closed = [](const Range& file) { return file.closed; };
   open_.erase(std::remove_if(open_.begin(), open_.end(), closed), open_.end());

@@ -59,15 +59,15 @@ class Philox {
 };
 
 // ShuffleBuffer draws from a buffer as ShuffleDataset does: it fills the buffer
-// from its source, and then each number that is drawn makes room for another.
+// from its source, and then replaces each drawn number by another.
 class ShuffleBuffer {
  public:
-  // `most` is how many numbers come at most, so that a buffer that is larger
+  // `most` is an upper bound of the number of numbers, so that a larger buffer
   // takes no more memory.
   ShuffleBuffer(int64_t size, int64_t most, int64_t seed, int64_t stream);
 
-  // Next returns the next number, or false at the end. `source` is called in
-  // the same way.
+  // Next returns the next number, or false at the end. `source` has the same
+  // interface.
   template <typename Source>
   bool Next(Source&& source, int64_t* number) {
     while (!ended_ && held_ < buffer_.size()) {
@@ -85,7 +85,7 @@ class ShuffleBuffer {
   }
 
  private:
-  // Slot returns where the i-th of the numbers that are held is.
+  // Slot returns the index of the i-th buffered number.
   size_t Slot(size_t i) const {
     const size_t slot = first_ + i;
     return slot < buffer_.size() ? slot : slot - buffer_.size();
@@ -93,14 +93,14 @@ class ShuffleBuffer {
 
   Philox generator_;
   std::vector<int64_t> buffer_;  // a ring
-  size_t first_ = 0;             // of the numbers that are held
+  size_t first_ = 0;             // first buffered number
   size_t held_ = 0;
-  bool ended_ = false;  // the source
+  bool ended_ = false;  // the source has ended
 };
 
-// FileCycle gives the records of some files in turns, one of each, as
-// InterleaveDataset does: a file that ended leaves its turn out once, and then
-// the next file has it.
+// FileCycle returns the records of several files in turns, one of each, as
+// InterleaveDataset does: the turn of a file that has ended is skipped once,
+// and then belongs to the next file.
 class FileCycle {
  public:
   // Coming is called for records before they are returned.
@@ -114,8 +114,8 @@ class FileCycle {
         coming_(*coming) {}
 
   // Next returns the number of the next record, or false at the end. `source`
-  // returns the numbers of the first record of a file and of the one behind its
-  // last.
+  // returns the range of record numbers of a file: the first, and the one after
+  // the last.
   template <typename Source>
   bool Next(Source&& source, int64_t* number) {
     for (;;) {
@@ -150,8 +150,8 @@ class FileCycle {
     bool closed = false;
   };
 
-  // Open gives the turn after the last one to another file, or else to the
-  // first one again. It returns false if there is none.
+  // Open assigns the turn after the last one to another file, or to the first
+  // file again. It returns false if there is none.
   template <typename Source>
   bool Open(Source&& source) {
     Range file;
@@ -176,22 +176,22 @@ class FileCycle {
   const Coming& coming_;
   std::vector<Range> open_;  // the range of each turn
   size_t turn_ = 0;
-  bool ended_ = false;  // no file is left to open
+  bool ended_ = false;  // there is no further file to open
 };
 
-// BufferSizes say how records are shuffled.
+// BufferSizes are the sizes of the buffers that shuffle records.
 struct BufferSizes {
   int64_t files = 1;          // size of the buffer that shuffles file names
   int64_t files_at_once = 1;  // number of files read in turns
   int64_t records = 1;        // size of the buffer that shuffles records
 };
 
-// BufferOrder is the order of records that are shuffled in buffers. It is quick
-// at positions that follow each other; to begin at another one costs what the
-// positions of the epoch before it do. Not for several threads.
+// BufferOrder is the order of records that are shuffled in buffers. It is fast
+// for consecutive positions; another position costs as much as all positions of
+// the epoch before it. Not thread-safe.
 class BufferOrder {
  public:
-  // `counts` are the records of each file.
+  // `counts` has the number of records of each file.
   BufferOrder(const BufferSizes& sizes, int64_t seed,
               const std::vector<int64_t>& counts);
 
@@ -202,12 +202,11 @@ class BufferOrder {
     coming_ = std::move(coming);
   }
 
-  // At returns the number of the record at a position of an epoch, which has
-  // one.
+  // At returns the index of the record at a position of an epoch.
   int64_t At(int64_t epoch, int64_t position);
 
  private:
-  // Epoch is what is left of an epoch.
+  // Epoch is the rest of an epoch.
   struct Epoch {
     ShuffleBuffer files;
     FileCycle cycle;
@@ -222,9 +221,9 @@ class BufferOrder {
   int64_t piece_ = 0;
   FileCycle::Coming coming_;
   int64_t epoch_ = -1;
-  int64_t drawn_ = 0;  // positions of the epoch
+  int64_t drawn_ = 0;  // number of positions drawn in the epoch
   int64_t last_ = 0;   // the number drawn last
-  size_t opened_ = 0;  // files that were put into their buffer
+  size_t opened_ = 0;  // number of files put into their buffer
   std::optional<Epoch> left_;
 };
 

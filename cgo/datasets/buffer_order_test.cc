@@ -51,8 +51,8 @@ TEST(BufferOrder, IsTheSameFromEveryPosition) {
   }
 }
 
-// Records are announced in their order, a piece of them before the next, and
-// each of them before it is given.
+// Records are announced in their order, piece by piece, and each before it is
+// returned.
 TEST(BufferOrder, AnnouncesRecords) {
   constexpr int64_t kPiece = 3;
   BufferOrder order({2, 2, 5}, 1, {10, 2, 0, 7});
@@ -77,7 +77,7 @@ TEST(BufferOrder, AnnouncesRecords) {
   EXPECT_EQ(told, std::vector<bool>(19, true));
 }
 
-// Each record comes once, whatever the sizes are.
+// Each record is returned once, whatever the sizes are.
 TEST(BufferOrder, HasEachRecordOnce) {
   for (const int64_t size : {1, 2, 7, 20, 1000}) {
     for (const int64_t files_at_once : {1, 2, 100}) {

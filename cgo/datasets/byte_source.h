@@ -1,4 +1,4 @@
-// Where the bytes of a file of records come from.
+// Sources of the bytes of a file of records.
 #ifndef MILLRACE_CGO_DATASETS_BYTE_SOURCE_H_
 #define MILLRACE_CGO_DATASETS_BYTE_SOURCE_H_
 
@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// ByteSource reads the bytes of one file from the first to the last. A fault of
-// its methods has no place. Not for several threads.
+// ByteSource reads the bytes of one file from the first to the last. Faults of
+// its methods have no location. Not thread-safe.
 class ByteSource {
  public:
   ByteSource() = default;
@@ -21,22 +21,22 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // Read reads up to n > 0 bytes. None is the end.
+  // Read reads up to n > 0 bytes. No bytes mean the end.
   virtual bool Read(char* to, size_t n, size_t* got, Fault* fault) = 0;
 
-  // Skip passes over n bytes; a source that ends before is a fault.
+  // Skip skips n bytes; an earlier end of the source is a fault.
   virtual bool Skip(int64_t n, Fault* fault) = 0;
 
-  // left returns how many bytes are left, -1 if that is not known before they
+  // left returns the number of remaining bytes, -1 if it is unknown before they
   // are read.
   virtual int64_t left() const = 0;
 
-  // CheckEnd makes sure, at the end, that this is the end that the file had
+  // CheckEnd checks, at the end, that the file still has the size that it had
   // when it was opened.
   virtual bool CheckEnd(Fault* fault) = 0;
 
-  // ReadAhead has a source that reads ahead begin with it, up to a number of
-  // bytes. Others do nothing.
+  // ReadAhead makes a source that can read ahead begin to do so, up to a number
+  // of bytes. Other sources ignore it.
   virtual void ReadAhead(size_t) {}
 };
 
@@ -47,10 +47,10 @@ using OpenSource = std::function<std::unique_ptr<ByteSource>(
 // OpenFile opens an uncompressed local file.
 std::unique_ptr<ByteSource> OpenFile(const std::string& path, Fault* fault);
 
-// Format is how a file of records is stored.
+// Format is the compression of a file of records.
 enum class Format { kPlain, kGzip, kZlib };
 
-// Inflate returns the bytes that a compressed source holds.
+// Inflate returns a source of the inflated bytes of a compressed source.
 std::unique_ptr<ByteSource> Inflate(std::unique_ptr<ByteSource> compressed,
                                     Format format, Fault* fault);
 

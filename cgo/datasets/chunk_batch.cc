@@ -76,8 +76,8 @@ int64_t RowFrames(const ChunkSpec& spec, const ChunkRow& row, size_t column) {
 
 namespace {
 
-// Layout is where the frames of a row come from: `before` that are made up, and
-// then `real` ones of the column's values. All further ones are made up.
+// Layout describes the frames of a row: first `before` frames of padding, then
+// `real` frames of the column's values, then padding again.
 struct Layout {
   int64_t before = 0;
   int64_t first = 0;
@@ -98,7 +98,7 @@ Layout LayOut(const ChunkSpec::Column& c, const ChunkRow& row, size_t column) {
 // Frames copies frames of one column into the rows of a tensor.
 class Frames {
  public:
-  // `each` is how many values a frame has.
+  // `each` is the number of values per frame.
   Frames(const ChunkSpec::Column& column, int64_t each, Tensor* out)
       : column_(column), each_(each) {
     if (out->dtype() == DT_STRING) {
@@ -202,8 +202,8 @@ class Maker {
         absl::StrCat("no memory for a batch of shape ", made.DebugString()));
   }
 
-  // Longest returns how many frames rows are padded to. No row has more than
-  // a fixed size.
+  // Longest returns the number of frames that rows are padded to. No row has
+  // more than a fixed size.
   int64_t Longest(size_t column) const {
     int64_t frames = std::max<int64_t>(spec_.columns()[column].fixed, 0);
     for (const ChunkRow& row : rows_) {

@@ -1,4 +1,4 @@
-// Rows of sequences, and the batches that are made of them.
+// Rows of sequences, and batches of them.
 #ifndef MILLRACE_CGO_DATASETS_CHUNK_BATCH_H_
 #define MILLRACE_CGO_DATASETS_CHUNK_BATCH_H_
 
@@ -15,7 +15,7 @@
 
 namespace millrace {
 
-// ChunkValues is what the records of a group have of one column.
+// ChunkValues has the values of one column in the records of a group.
 struct ChunkValues {
   const char* data = nullptr;                  // bytes of numbers, not aligned
   const tensorflow::tstring* texts = nullptr;  // values of a column of strings
@@ -24,7 +24,7 @@ struct ChunkValues {
   absl::InlinedVector<int64_t, 4> frame;  // the shape of a frame
 };
 
-// ChunkGroup is some records, decoded.
+// ChunkGroup is a group of decoded records.
 class ChunkGroup {
  public:
   virtual ~ChunkGroup() = default;
@@ -32,8 +32,8 @@ class ChunkGroup {
   int64_t records() const { return records_; }
   const ChunkValues& values(size_t column) const { return values_[column]; }
 
-  // First and Length return where the frames of a record begin among the
-  // values of a column, and how many they are.
+  // First and Length return the index of a record's first frame among the
+  // values of a column, and the number of its frames.
   int64_t First(size_t column, int64_t record) const {
     const ChunkValues& v = values_[column];
     return v.splits != nullptr ? v.splits[record] : record * v.frames;
@@ -68,8 +68,8 @@ class ElementGroup : public ChunkGroup {
   std::vector<tensorflow::Tensor> element_;
 };
 
-// ChunkRow is one row of a batch. Whoever makes it keeps the group alive: rows
-// are many, and a group has many of them.
+// ChunkRow is one row of a batch. Its maker keeps the group alive: a row has no
+// reference of its own because a group has many rows.
 struct ChunkRow {
   const ChunkGroup* group = nullptr;
   int64_t record = 0;
@@ -78,11 +78,12 @@ struct ChunkRow {
   bool whole = false;  // all frames that each column has
 };
 
-// RowFrames returns how many frames a row has in a column, context counted.
+// RowFrames returns the number of frames of a row in a column, including
+// context.
 int64_t RowFrames(const ChunkSpec& spec, const ChunkRow& row, size_t column);
 
-// MakeChunkBatch makes the components of a batch of rows. `last` says that no
-// row follows.
+// MakeChunkBatch makes the components of a batch of rows. `last` is set for the
+// last batch.
 absl::Status MakeChunkBatch(const ChunkSpec& spec,
                             const std::vector<ChunkRow>& rows, bool last,
                             tensorflow::Allocator* allocator,

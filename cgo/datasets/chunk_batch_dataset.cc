@@ -61,7 +61,7 @@ class ChunkBatchDataset : public InputDataset {
  private:
   class Iterator;
   const ChunkForm form_;
-  const std::vector<tstring> files_;  // the names that places number
+  const std::vector<tstring> files_;  // named by index in locations
 };
 
 class ChunkBatchDataset::Iterator

@@ -105,7 +105,7 @@ absl::Status ChunkCutter::CheckFits(const ChunkRow& row) const {
   return absl::OkStatus();
 }
 
-// Refuse returns what is wrong with a record of the group.
+// Refuse returns the error about a record of the group.
 absl::Status ChunkCutter::Refuse(int64_t record,
                                  const std::string& what) const {
   Fault fault;

@@ -1,4 +1,4 @@
-// What the dataset ops that cut and batch rows have in common.
+// The common parts of the dataset ops that cut and batch rows.
 #ifndef MILLRACE_CGO_DATASETS_CHUNK_FORM_H_
 #define MILLRACE_CGO_DATASETS_CHUNK_FORM_H_
 
@@ -13,14 +13,14 @@
 
 namespace millrace {
 
-// ChunkForm is their attributes, and the inputs that say how rows are cut and
-// what a batch of them is.
+// ChunkForm has their attributes, and the inputs with the rules for rows and
+// batches.
 class ChunkForm {
  public:
   // Read reads and checks the attributes.
   absl::Status Read(tensorflow::OpKernelConstruction* ctx);
 
-  // WithInputs returns the form with what inputs say of it.
+  // WithInputs returns the form completed by the op's inputs.
   absl::Status WithInputs(tensorflow::OpKernelContext* ctx,
                           ChunkForm* form) const;
 

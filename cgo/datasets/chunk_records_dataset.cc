@@ -1,6 +1,6 @@
 // MillraceChunkRecordsDataset reads files of sequences and yields batches of
-// the rows that are cut from them: chunk_cutter.h over record_blocks.h. Where
-// floats are stored as they are in memory, they go from the file's bytes
+// the rows that are cut from them: chunk_cutter.h over record_blocks.h. Floats
+// whose stored form equals their form in memory go from the file's bytes
 // straight into the batch.
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ constexpr char kThreads[] = "threads";
 constexpr int64_t kMaxThreads = 1000;
 constexpr int64_t kMaxRow = int64_t{1} << 31;
 
-// Args are the inputs of the op but for the form's.
+// Args are the inputs of the op without the form's.
 struct Args : FileInputs {
   int64_t threads = 0;
 };
@@ -72,7 +72,7 @@ class ChunkRecordsDataset : public TypedDataset {
   const std::shared_ptr<BlockPool> pool_;  // shared by all iterators
 };
 
-// Position is the state of an iterator: the record whose rows are next, and the
+// Position is the state of an iterator: the record of the next row, and the
 // row.
 struct Position {
   WalkPosition record;

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-// ChunkRules says how a sequence is cut into rows.
+// ChunkRules are the rules for cutting a sequence into rows.
 struct ChunkRules {
   int64_t size = 0;  // frames of a chunk; 0: a row is a whole sequence
   int64_t step =
@@ -40,7 +40,7 @@ struct ChunkRules {
 // of rows is at most `frames`. The first row always fits.
 class Budget {
  public:
-  // `fixed` is for each sequence the size that its rows are padded to, -1 for
+  // `fixed` has for each sequence the size that its rows are padded to, -1 for
   // the longest of the batch. `max_rows` is 0 for no limit.
   Budget(int64_t frames, int64_t max_rows, std::vector<int64_t> fixed)
       : frames_(frames),

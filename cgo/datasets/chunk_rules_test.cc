@@ -41,7 +41,7 @@ TEST(ChunkRules, WholeSequencesAreOneRow) {
   EXPECT_EQ(Rows(ChunkRules(), 0), (Frames{{0, 0}}));
 }
 
-// Sizes returns how many rows the batches of some rows have.
+// Sizes returns the number of rows of each batch.
 std::vector<int> Sizes(Budget* budget,
                        const std::vector<std::vector<int64_t>>& rows) {
   std::vector<int> sizes;

@@ -38,13 +38,13 @@ constexpr PartName kPartNames[] = {
     {"end", ChunkPart::kEnd},           {"place", ChunkPart::kPlace},
 };
 
-// HasColumn reports whether a part is one of a column.
+// HasColumn reports whether a part belongs to a column.
 bool HasColumn(ChunkPart part) {
   return part != ChunkPart::kStart && part != ChunkPart::kEnd &&
          part != ChunkPart::kPlace;
 }
 
-// TypeOf returns the type of a component of a column of a type.
+// TypeOf returns the type of a component, given the type of its column.
 DataType TypeOf(ChunkPart part, DataType column) {
   switch (part) {
     case ChunkPart::kRow:

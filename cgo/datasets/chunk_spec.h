@@ -1,4 +1,4 @@
-// What MillraceChunkBatchDataset knows of its input and its batches.
+// The description of MillraceChunkBatchDataset's input and batches.
 #ifndef MILLRACE_CGO_DATASETS_CHUNK_SPEC_H_
 #define MILLRACE_CGO_DATASETS_CHUNK_SPEC_H_
 
@@ -15,24 +15,24 @@
 
 namespace millrace {
 
-// ChunkPart is what a component of a batch has of a column.
+// ChunkPart is the part of a column that a component of a batch contains.
 enum class ChunkPart {
   kRow,       // a row of the batch for each row: its frames, padded
   kJoined,    // the frames of the only row, without an axis for rows
-  kSplits,    // 0 and the frames of the only row
-  kSize,      // the frames of each row, int32
-  kLength,    // likewise, int64
+  kSplits,    // 0 and the number of frames of the only row
+  kSize,      // the number of frames of each row, int32
+  kLength,    // the same as int64
   kMask,      // true for frames and padded with false
-  kElements,  // how many values each row has
-  kStart,     // the first frame of each row, without context; of no column
-  kEnd,       // true in the last row of all; of no column
-  kPlace,     // the place of each row's record; of no column
+  kElements,  // the number of values of each row
+  kStart,     // the first frame of each row, without context; no column
+  kEnd,       // true in the very last row; no column
+  kPlace,     // the location of each row's record; no column
 };
 
-// ChunkSpec is the attributes of the op, and the values to pad with.
+// ChunkSpec has the attributes of the op, and the padding values.
 //
 // The op's input yields groups of records. A group has for each column one
-// tensor or two, and then the places of the records, [records, 3]: file,
+// tensor or two, and then the locations of the records, [records, 3]: file,
 // record, offset.
 //
 //   ragged   values [frames of all records, ...], splits [records + 1]
@@ -52,13 +52,13 @@ class ChunkSpec {
   struct Component {
     ChunkPart part = ChunkPart::kRow;
     size_t column = 0;
-    int64_t each = 1;  // values of a frame, or of a row without frames
+    int64_t each = 1;  // values per frame, or per row without frames
   };
 
   // Read reads and checks the attributes.
   absl::Status Read(tensorflow::OpKernelConstruction* ctx);
 
-  // WithFills returns the spec with the values to pad with, an input.
+  // WithFills returns the spec with the padding values, an input.
   absl::Status WithFills(tensorflow::OpKernelContext* ctx,
                          ChunkSpec* spec) const;
 

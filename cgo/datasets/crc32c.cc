@@ -15,9 +15,10 @@ namespace millrace {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected
-constexpr size_t kMinFold = 384;  // bytes from which on folding is faster
+constexpr size_t kMinFold = 384;  // folding is faster from this size on
 
-// ByteTable is eight tables of a byte's effect, at each place of a word.
+// ByteTable has eight tables with the effect of a byte, one for each position
+// in a word.
 using ByteTable = std::array<std::array<uint32_t, 256>, 8>;
 
 ByteTable MakeByteTable() {
@@ -53,11 +54,12 @@ uint64_t Load64(const uint8_t* p) {
 
 // The instruction takes three cycles for eight bytes, but one can start in
 // each. So three lanes are computed at a time. To join them, the checksums of
-// the first two are multiplied by the power of x that the following words
-// amount to. The instruction itself reduces the product, which has 64 bits.
+// the first two are multiplied by the power of x for the length of the
+// following words. The instruction itself reduces the product, which has 64
+// bits.
 constexpr size_t kWord = 8;
 constexpr size_t kMostWords = 128;  // largest length of a lane
-constexpr size_t kLeastWords = 3;   // where joining takes no longer
+constexpr size_t kLeastWords = 3;   // below this, joining costs more
 
 // Times returns a product of polynomials, all reflected.
 uint32_t Times(uint32_t a, uint32_t b) {
@@ -111,7 +113,7 @@ __attribute__((target("sse4.2,pclmul"))) inline uint64_t Lanes(uint64_t crc,
   return _mm_crc32_u64(0, moved) ^ c;
 }
 
-// Odd takes what is more than whole words.
+// Odd adds the bytes after the last whole word.
 __attribute__((target("sse4.2"))) inline uint32_t Odd(uint32_t crc,
                                                       const uint8_t** data,
                                                       size_t n) {

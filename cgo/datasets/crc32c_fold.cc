@@ -15,16 +15,16 @@ constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected
 constexpr size_t kVector = 64;
 constexpr size_t kBlock = 4 * kVector;
 
-// Power returns x to the power of n modulo the polynomial, reflected, in the
-// place where a product of two reflected factors has to be moved by no bit.
+// Power returns x to the power of n modulo the polynomial, reflected, and
+// shifted such that a product of two reflected factors needs no shift.
 constexpr uint64_t Power(int n) {
   uint32_t value = uint32_t{1} << 31;
   for (; n > 0; --n) value = (value >> 1) ^ ((value & 1) ? kPolynomial : 0);
   return static_cast<uint64_t>(value) << 1;
 }
 
-// Factors are what the two halves of each 128 bits are multiplied by to stand
-// for the same remainder `bytes` later.
+// Factors are the multipliers for the two halves of each 128 bits that keep the
+// remainder when they move by `bytes` bytes.
 struct Factors {
   uint64_t low, high;
 };
@@ -43,7 +43,7 @@ __attribute__((target("avx512f"))) inline __m512i Broadcast(Factors f) {
   return _mm512_set4_epi64(high, low, high, low);
 }
 
-// Fold moves v by what the factors say and adds what is there.
+// Fold moves v by the distance of the factors and adds the data there.
 __attribute__((target("avx512f,vpclmulqdq"))) inline __m512i Fold(
     __m512i v, __m512i factors, __m512i there) {
   return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(v, factors, 0x00),

@@ -13,7 +13,7 @@ uint32_t Portable(const std::string& s) {
   return ExtendCrc32cPortable(0, s.data(), s.size());
 }
 
-// The values stand in RFC 3720, appendix B.4.
+// The values are from RFC 3720, appendix B.4.
 TEST(Crc32c, GivesThePublishedValues) {
   std::string rising, falling;
   for (int i = 0; i < 32; ++i) {
@@ -37,7 +37,7 @@ TEST(Crc32c, GivesThePublishedValues) {
   }
 }
 
-// Each length takes another way through lanes, folds and rests.
+// Each length takes another path through lanes, folds and remainders.
 TEST(Crc32c, AgreesWithThePortableOneAtEveryLengthAndAlignment) {
   std::mt19937 random(1);
   std::vector<char> data(40000);
@@ -68,7 +68,7 @@ TEST(Crc32c, ExtendsOverParts) {
   }
 }
 
-// The second is in the header of each record of no bytes.
+// The second value is in the header of each empty record.
 TEST(MaskCrc, IsTheFormInFiles) {
   EXPECT_EQ(MaskCrc(0), 0xa282ead8u);
   EXPECT_EQ(MaskCrc(Crc32c(std::string(8, '\0').data(), 8)), 0x07980329u);

@@ -33,19 +33,19 @@ constexpr char kBufferBytes[] = "buffer_bytes";
 constexpr char kCompression[] = "compression";
 constexpr int64_t kMaxBuffer = int64_t{1} << 30;
 
-// FormatName returns what the attribute calls a format.
+// FormatName returns the attribute's name of a format.
 const char* FormatName(Format format);
 
-// FileInputs are the inputs and the attribute that all ops have that read
+// FileInputs are the common inputs and the attribute of the ops that read
 // files.
 struct FileInputs {
   FileList files;
   int64_t buffer_bytes = 0;
   Format format = Format::kPlain;
 
-  // ReadFiles reads them, but for the epochs, which not all have. Names and
+  // ReadFiles reads them, except the epochs, which not all ops have. Names and
   // counts are vectors, or both scalars; an empty vector of counts means that
-  // none is known.
+  // all are unknown.
   absl::Status ReadFiles(tensorflow::OpKernelContext* ctx, Format stored);
 
   // AddFiles adds filenames and counts to a graph.
@@ -67,17 +67,19 @@ struct FileInputs {
 // ReadFormat reads the attribute of the files' compression.
 absl::Status ReadFormat(tensorflow::OpKernelConstruction* ctx, Format* format);
 
-// CheckRange fails if an input is not in a range, both ends included.
+// CheckRange returns an error if an input is outside of a range (both ends
+// included).
 absl::Status CheckRange(const char* input, int64_t value, int64_t least,
                         int64_t most);
 
-// CheckRecords fails if a dataset does not yield records, scalar strings.
+// CheckRecords returns an error if a dataset does not yield records, which are
+// scalar strings.
 absl::Status CheckRecords(const tensorflow::data::DatasetBase* input);
 
-// CheckCancelled fails if nobody waits for the iterator any more.
+// CheckCancelled returns an error if the iterator's run was cancelled.
 absl::Status CheckCancelled(tensorflow::data::IteratorContext* ctx);
 
-// TypedDataset is a dataset that reads no other one.
+// TypedDataset is a dataset without an input dataset.
 class TypedDataset : public tensorflow::data::DatasetBase {
  public:
   TypedDataset(tensorflow::OpKernelContext* ctx, const char* type,
@@ -117,7 +119,7 @@ class TypedDataset : public tensorflow::data::DatasetBase {
   const std::vector<tensorflow::PartialTensorShape> shapes_;
 };
 
-// InputDataset is a dataset that reads another one.
+// InputDataset is a dataset with an input dataset.
 class InputDataset : public TypedDataset {
  public:
   InputDataset(tensorflow::OpKernelContext* ctx, const char* type,
@@ -147,8 +149,8 @@ class InputDataset : public TypedDataset {
 };
 
 // FileIterator is an iterator whose whole state is a position in its files:
-// Position is a struct of int64s. An element is whole or was not begun: after a
-// failure, the next call fails again.
+// Position is a struct of int64s. Elements are atomic: after a failure, the
+// next call fails again.
 template <typename Dataset, typename Position>
 class FileIterator : public tensorflow::data::DatasetIterator<Dataset> {
  public:

@@ -1,6 +1,6 @@
 // MillraceDecodeExamples decodes a vector of serialized Examples within a
-// graph, in the place of TensorFlow's parser. MillraceDecodeSequences does it
-// with records that have lists.
+// graph, in place of TensorFlow's parser. MillraceDecodeSequences does the same
+// for records with lists.
 #include <cstdint>
 #include <memory>
 #include <vector>

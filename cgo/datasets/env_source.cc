@@ -97,7 +97,7 @@ class EnvSource : public ByteSource {
 
 std::unique_ptr<ByteSource> OpenBytes(const std::string& path, Fault* fault) {
   if (absl::StartsWith(path, kFileScheme)) {
-    const size_t root = path.find('/', kFileScheme.size());  // behind a host
+    const size_t root = path.find('/', kFileScheme.size());  // after a host
     return OpenFile(root == path.npos ? "" : path.substr(root), fault);
   }
   if (!absl::StrContains(path, "://")) return OpenFile(path, fault);

@@ -1,4 +1,4 @@
-// The files that TensorFlow's file systems read: gs:// and others.
+// Files that TensorFlow's file systems read: gs:// and others.
 #ifndef MILLRACE_CGO_DATASETS_ENV_SOURCE_H_
 #define MILLRACE_CGO_DATASETS_ENV_SOURCE_H_
 

@@ -100,7 +100,7 @@ class ExampleBatchDataset : public TypedDataset {
   const BatchForm form_;
   const Args args_;
   const Judge judge_;
-  const int64_t total_;  // records of an epoch, -1 if not known
+  const int64_t total_;  // records per epoch, -1 if unknown
 };
 
 class ExampleBatchDataset::Iterator
@@ -159,14 +159,14 @@ class ExampleBatchDataset::Iterator
  private:
   const Args& args() const { return dataset()->args_; }
 
-  // Walk makes the next element of records that are read one by one.
+  // Walk makes the next element from records that are read one by one.
   absl::Status Walk(data::IteratorContext* ctx, std::vector<Tensor>* out,
                     bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const int64_t rows = Rows();
     TF_RETURN_IF_ERROR(batcher_->Begin(ctx->allocator({}), rows));
     int64_t row = 0;
     bool end = false;
-    // Records beyond those counted are an error even where no row is left.
+    // More records than counted are an error even if no row is left.
     for (int64_t n = 0; row < std::max<int64_t>(rows, 1); ++n) {
       if (n % kCancelEvery == 0) TF_RETURN_IF_ERROR(CheckCancelled(ctx));
       bool added = false;
@@ -208,7 +208,7 @@ class ExampleBatchDataset::Iterator
     return absl::OkStatus();
   }
 
-  // LeaveOut passes over a record that cannot be read, or fails.
+  // LeaveOut skips a record that cannot be read, or returns the error.
   absl::Status LeaveOut(data::IteratorContext* ctx, const Fault& fault)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     bool good = false;
@@ -216,8 +216,8 @@ class ExampleBatchDataset::Iterator
     return good ? ToStatus(fault) : absl::OkStatus();
   }
 
-  // Rows returns how many rows the next batch has, or may have if the number
-  // of records is not known.
+  // Rows returns the number of rows of the next batch, or the maximum if the
+  // number of records is unknown.
   int64_t Rows() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const WalkPosition at = walk_.position();
     const int64_t total = dataset()->total_;
@@ -231,7 +231,7 @@ class ExampleBatchDataset::Iterator
     return std::min(total > 0 ? left + epochs * total : 0, args().batch_size);
   }
 
-  // Drain reads on to the end, so that what is dropped was whole, too.
+  // Drain reads to the end, so that dropped records are checked too.
   absl::Status Drain(data::IteratorContext* ctx)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     for (;;) {
@@ -248,7 +248,7 @@ class ExampleBatchDataset::Iterator
   RecordWalk walk_ ABSL_GUARDED_BY(mu_);
   bool walking_ ABSL_GUARDED_BY(mu_) =
       true;  // whether walk_ has the next position
-  WalkPosition position_ ABSL_GUARDED_BY(mu_);  // where, if it is not
+  WalkPosition position_ ABSL_GUARDED_BY(mu_);  // the next one if !walking_
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
   std::unique_ptr<BatchesAhead> ahead_ ABSL_PT_GUARDED_BY(mu_);
   RecordJudge judge_;

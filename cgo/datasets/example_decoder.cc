@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 // Entry reads an entry of the map of features: two fields, each a name or a
-// value. What is not given is empty.
+// value. A missing field is empty.
 bool Entry(const uint8_t** p, const uint8_t* end, std::string_view* key,
            std::string_view* value) {
   uint32_t length;
@@ -27,14 +27,14 @@ bool Entry(const uint8_t** p, const uint8_t* end, std::string_view* key,
   return *p == end;
 }
 
-// List is the values of a feature: where they are in the record.
+// List is the location of a feature's values in the record.
 struct List {
   const uint8_t* p;
   const uint8_t* end;
   bool packed = false;
 
-  // Open reads the length of the list, and of the packed list in it if there
-  // is one. `one` is the tag of a single value.
+  // Open reads the length of the list, and the length of the packed list in it
+  // if there is one. `one` is the tag of a single value.
   bool Open(std::string_view value, uint8_t one) {
     p = reinterpret_cast<const uint8_t*>(value.data()) + 1;  // after the kind
     end = p + value.size() - 1;
@@ -55,14 +55,14 @@ struct List {
   uint32_t packed_length = 0;
 };
 
-// Each reader below writes at most `want` values to `to` and returns how many
-// the list has, or -1 if it cannot be read.
+// Each reader below writes at most `want` values to `to` and returns the number
+// of values in the list, or -1 if it cannot be read.
 
 int64_t Floats(std::string_view value, int64_t want, char* to) {
   List list;
   if (!list.Open(value, wire::kFixed32)) return -1;
   if (list.packed) {
-    // The claimed length counts, as long as the values wanted are there.
+    // The claimed length is used as long as the requested values exist.
     const int64_t count = list.packed_length / 4;
     const size_t n = std::min<size_t>(
         static_cast<size_t>(std::min(count, want)) * 4, list.packed_length);
@@ -95,8 +95,8 @@ int64_t Ints(std::string_view value, int64_t want, char* to) {
   return count;
 }
 
-// Strings passes the strings of a list to `take`, which returns whether it
-// could.
+// Strings passes the strings of a list to `take`, which returns false on
+// failure.
 template <typename Take>
 int64_t Strings(std::string_view value, Take take) {
   List list;
@@ -126,8 +126,8 @@ int64_t Raw(const FeatureSpec& f, std::string_view value, char* to,
   });
 }
 
-// Room returns how many numbers the bytes of a list may be, -1 if it cannot be
-// read. What a list claims to hold beyond its bytes does not count.
+// Room returns the maximum number of numbers in the bytes of a list, -1 if it
+// cannot be read. A claimed length beyond its bytes is ignored.
 int64_t Room(std::string_view value, Kind kind) {
   const bool floats = kind == Kind::kFloat;
   List list;
@@ -161,8 +161,7 @@ int64_t JoinNumbers(const FeatureSpec& f, std::string_view value, Joined* to,
   return count;
 }
 
-// Stored reports whether a record stores a feature as the kind that is asked
-// for.
+// Stored reports whether a record stores a feature as the requested kind.
 bool Stored(const FeatureSpec& f, std::string_view value, Fault* fault) {
   if (value.empty()) {
     return fault->SetFeature(f.key, Cause::kInvalidArgument,
@@ -175,8 +174,8 @@ bool Stored(const FeatureSpec& f, std::string_view value, Fault* fault) {
                            ListName(tag), ListName(ListTag(f.kind)));
 }
 
-// InPlace returns how many floats a list is the bytes of as they are in memory,
-// and where; -1 if they are not, or not all there.
+// InPlace returns the number of floats in a list whose bytes equal their form
+// in memory, and their location; -1 if the form differs or bytes are missing.
 int64_t InPlace(const FeatureSpec& f, std::string_view value,
                 std::string_view* bytes) {
   List list;
@@ -191,8 +190,7 @@ int64_t InPlace(const FeatureSpec& f, std::string_view value,
   return count;
 }
 
-// NoExample is what is wrong with a record that cannot be parsed from a byte
-// on.
+// NoExample is the fault of a record that cannot be parsed from a byte on.
 bool NoExample(std::string_view record, const uint8_t* at, Fault* fault) {
   return fault->Set(Cause::kInvalidArgument, "not an Example (byte %zd)",
                     reinterpret_cast<const char*>(at) - record.data());
@@ -229,8 +227,8 @@ void ExampleDecoder::Cut(int64_t records) {
   }
 }
 
-// Features reads a map of features. Of several of one key the last counts that
-// has a value.
+// Features reads a map of features. If a key occurs several times, the last
+// entry with a value counts.
 bool ExampleDecoder::Features(const uint8_t** p, const uint8_t* end,
                               std::string_view record, Fault* fault) {
   const auto malformed = [&](const uint8_t* at) {
@@ -277,8 +275,8 @@ bool ExampleDecoder::Parse(std::string_view record, Fault* fault) {
   return true;
 }
 
-// Find finds the values of a record. Lists make records of many sizes, which
-// are hardly ever like one before.
+// Find finds the values of a record without remembering layouts: records with
+// lists differ in size and hardly ever match an earlier one.
 bool ExampleDecoder::Find(std::string_view record, Fault* fault) {
   if (!fixed_) return Parse(record, fault);
   if (layouts_.Find(record, &found_)) return true;
@@ -288,7 +286,7 @@ bool ExampleDecoder::Find(std::string_view record, Fault* fault) {
   return true;
 }
 
-// Value writes the values of a feature of one size.
+// Value writes the values of a feature of fixed size.
 bool ExampleDecoder::Value(size_t feature, const Destination& to, int64_t row,
                            Fault* fault) const {
   const FeatureSpec& f = features_[feature];
@@ -338,7 +336,7 @@ bool ExampleDecoder::Rows(size_t feature, Fault* fault) {
     to->Refer(bytes.data(), bytes.size());
   } else if (count >= 0 && to->ReferEach(bytes.data(), count / f.values,
                                          ElementBytes(f), ElementBytes(f))) {
-    // They stay where they are.
+    // The values are not copied.
   } else if (f.kind == Kind::kBytes) {
     count = Strings(value, [&](int64_t, std::string_view text) {
       return to->AddText(text) || NoMemory(f, fault);

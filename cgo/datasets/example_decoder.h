@@ -16,11 +16,11 @@
 
 namespace millrace {
 
-// ExampleDecoder decodes Examples as TensorFlow's vectorised parser does: what
-// it takes is taken here with the same values, and what it refuses is refused,
-// down to what it makes of lengths that reach too far. Only what would end its
-// process is an error here. Not for several threads: it remembers the order of
-// features in the last record.
+// ExampleDecoder decodes Examples exactly as TensorFlow's vectorised parser
+// does: it accepts the same records with the same values, even with lengths
+// that reach too far, and refuses the same records. Only records that would end
+// TensorFlow's process are errors here. Not thread-safe: it remembers
+// the order of features in the last record.
 class ExampleDecoder final : public RowDecoder {
  public:
   explicit ExampleDecoder(std::vector<FeatureSpec> features);
@@ -38,9 +38,9 @@ class ExampleDecoder final : public RowDecoder {
     return features_;
   }
 
-  // Values finds the bytes of the record just decoded that are the values of
-  // its one feature as they are in memory. It returns false if there are none,
-  // or more features.
+  // Values finds the bytes of the last decoded record that equal the values of
+  // its only feature in memory. It returns false if there are none, or if there
+  // are more features.
   bool Values(std::string_view record, size_t* at, size_t* n) const;
 
  private:
@@ -55,7 +55,7 @@ class ExampleDecoder final : public RowDecoder {
   const std::vector<FeatureSpec> features_;
   KeyMap keys_;
   ExampleLayouts layouts_;
-  bool fixed_ = true;                    // no feature is a list
+  bool fixed_ = true;                    // all features have fixed size
   std::vector<std::string_view> found_;  // the value of each feature
   bool in_place_ = false;
   bool keep_records_ = false;

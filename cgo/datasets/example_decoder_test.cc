@@ -124,7 +124,7 @@ TEST(ExampleDecoder, WritesEachRowToItsPlace) {
   EXPECT_EQ(y, (std::vector<int64_t>{0, 1, 2}));
 }
 
-// What TensorFlow accepts of odd records, with the same values.
+// Odd records that TensorFlow accepts are accepted with the same values.
 TEST(ExampleDecoder, TakesWhatTensorFlowTakes) {
   const std::string seven = Ints({7});
   const struct {
@@ -205,8 +205,8 @@ TEST(ExampleDecoder, SaysWhatIsWrong) {
   }
 }
 
-// A list of more values than wanted is counted, not written. These ended the
-// process in TensorFlow.
+// The values of a list beyond the requested number are counted, but not
+// written. Such records end the process in TensorFlow.
 TEST(ExampleDecoder, WritesNothingBeyondTheValuesWanted) {
   const std::vector<float> many(10000, 1.0f);
   One floats(Spec("x", Kind::kFloat, 1));
@@ -225,7 +225,7 @@ TEST(ExampleDecoder, GoesOnAfterAFault) {
   EXPECT_FALSE(one.Decode("\x0b"));
   EXPECT_TRUE(one.Decode(X(Ints({4}))));
   EXPECT_EQ(one.values<int64_t>()[0], 4);
-  EXPECT_FALSE(one.Decode(Features("")));  // nothing is left of the last one
+  EXPECT_FALSE(one.Decode(Features("")));  // no state is left
 }
 
 TEST(ExampleDecoder, FindsTheValuesOfOneFeatureInTheRecord) {
@@ -267,7 +267,7 @@ FeatureSpec ListSpec(const std::string& key, Kind kind, int64_t values) {
 
 using Splits = std::vector<int64_t>;
 
-// Numbers returns what a list of numbers holds.
+// Numbers returns the values of a list of numbers.
 template <typename T>
 std::vector<T> Numbers(const Joined& list) {
   std::vector<T> v(list.size() / sizeof(T));
@@ -309,7 +309,7 @@ TEST(ExampleDecoder, JoinsListsOfAnyLength) {
   }
 }
 
-// Packed floats are not copied where a batch is one record; all else is.
+// Packed floats are not copied if a batch is one record; all other values are.
 TEST(ExampleDecoder, LeavesFloatsInPlace) {
   ExampleDecoder decoder(
       {ListSpec("f", Kind::kFloat, 2), ListSpec("i", Kind::kInt64, 1)});
@@ -349,7 +349,8 @@ TEST(ExampleDecoder, LeavesFloatsInPlace) {
   EXPECT_FALSE(decoder.Decode(cut.view(), to, 0, &fault));
 }
 
-// Of records that stay, packed floats are copied once, as elements.
+// Packed floats of records that stay in place are copied only once, as
+// elements.
 TEST(ExampleDecoder, RefersToRecordsThatStay) {
   const std::string lists[] = {Floats({1, 2, 3, 4}), Floats({}), Floats({5, 6}),
                                UnpackedFloats({7, 8}), Floats({9, 10})};
@@ -392,8 +393,7 @@ TEST(ExampleDecoder, TakesOptionalListsForEmpty) {
   EXPECT_EQ(fault.text, "feature \"x\": 2 values stored, want a multiple of 3");
 }
 
-// A list takes memory for the values that its bytes are, not for those that it
-// claims.
+// A list takes memory for the values in its bytes, not for the claimed number.
 TEST(ExampleDecoder, TakesNoMemoryForValuesThatAreNotThere) {
   const std::string claim = Varint(0x7ffffffc);
   const struct {
@@ -416,9 +416,9 @@ TEST(ExampleDecoder, TakesNoMemoryForValuesThatAreNotThere) {
   }
 }
 
-// Whatever a record holds, nothing outside it is read and nothing outside the
-// destinations written; the address sanitizer watches. The fuzz driver of
-// cgo/fuzz compares with TensorFlow.
+// Whatever a record contains, the decoder does not read outside of it or write
+// outside of the destinations; the address sanitizer checks that. The fuzz
+// driver of cgo/fuzz compares with TensorFlow.
 TEST(ExampleDecoder, SurvivesChangedRecords) {
   ExampleDecoder decoder(
       {Spec("x", Kind::kFloat, 3), Spec("y", Kind::kInt64, 1),
@@ -469,8 +469,8 @@ TEST(ExampleDecoder, SurvivesChangedRecords) {
   EXPECT_GT(accepted, 1000);
 }
 
-// A decoder that has seen records like one before makes of each record what a
-// new one makes, whatever byte of it differs.
+// A decoder that has seen similar records decodes each record like a new
+// decoder, whichever byte differs.
 TEST(ExampleDecoder, RemembersLayoutsExactly) {
   const std::vector<FeatureSpec> features = {Spec("x", Kind::kFloat, 3),
                                              Spec("y", Kind::kInt64, 1)};

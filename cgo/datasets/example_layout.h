@@ -1,4 +1,4 @@
-// Where the values of an Example are, remembered for the next one.
+// The locations of the values in an Example, remembered for the next one.
 #ifndef MILLRACE_CGO_DATASETS_EXAMPLE_LAYOUT_H_
 #define MILLRACE_CGO_DATASETS_EXAMPLE_LAYOUT_H_
 
@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// ExampleLayouts remembers layouts of records: where in the record each
-// feature's value is.
+// ExampleLayouts remembers layouts of records: the location of each feature's
+// value.
 //
 // The parse of a record depends on its tags, lengths, keys and size. The values
 // do not matter, except for the first byte of each, which is the kind of list.
@@ -27,8 +27,8 @@ namespace millrace {
 // Only one thread may use it.
 class ExampleLayouts {
  public:
-  // Find sets the value of each feature as a parser would, if a record like
-  // this one was remembered.
+  // Find sets the value of each feature as a parser would, if a record of this
+  // layout was remembered.
   bool Find(std::string_view record, std::vector<std::string_view>* found) {
     if (rest_ > 0) {
       --rest_;
@@ -55,8 +55,8 @@ class ExampleLayouts {
     values_.push_back(Within(record, value));
   }
 
-  // Remember remembers the record that was parsed, given what was found in it.
-  // Where the sizes of records differ again and again, it pauses.
+  // Remember remembers the record that was parsed, given the values found in
+  // it. It pauses if the sizes of records keep changing.
   void Remember(std::string_view record,
                 const std::vector<std::string_view>& found) {
     if (rest_ > 0) return;
@@ -85,8 +85,8 @@ class ExampleLayouts {
   }
 
  private:
-  static constexpr int kCredit = 64;  // records that may be unlike those before
-  static constexpr int kRest = 4096;  // records of a pause
+  static constexpr int kCredit = 64;  // records that may differ
+  static constexpr int kRest = 4096;  // length of a pause in records
   static constexpr size_t kMostRecord = 1 << 30;
   static constexpr size_t kMostCompared = 4 << 10;
 

@@ -1,4 +1,4 @@
-// What can be wrong with a file or a record, without TensorFlow's types.
+// Faults of files and records, without TensorFlow's types.
 #ifndef MILLRACE_CGO_DATASETS_FAULT_H_
 #define MILLRACE_CGO_DATASETS_FAULT_H_
 
@@ -16,11 +16,11 @@ enum class Cause {
   kNone,
   kDataLoss,            // the bytes are damaged
   kTruncated,           // the file ends too early
-  kInvalidArgument,     // a record is not what was asked for
-  kFailedPrecondition,  // the file is not the one that was counted
+  kInvalidArgument,     // a record does not match the request
+  kFailedPrecondition,  // the file has changed since it was counted
   kNotFound,
   kPermissionDenied,
-  kUnknown,            // the system refused
+  kUnknown,            // a system error
   kTooLarge,           // a record claims more than the cap
   kResourceExhausted,  // out of memory
   kCancelled,
@@ -51,21 +51,21 @@ inline std::string Quote(std::string_view data, size_t limit) {
   return out;
 }
 
-// Place is where a fault is, as far as it is known.
+// Place is the location of a fault, as far as known.
 struct Place {
-  std::string file;     // "": not known
+  std::string file;     // "": unknown
   int64_t record = -1;  // the record's ordinal in the file, from 0
   int64_t offset = -1;  // the byte offset of the record's header, inflated
-  std::string feature;  // "": not about one
+  std::string feature;  // "": none
 };
 
-// Fault says what is wrong and where. The place is data: nobody has to find it
-// in the words of a message.
+// Fault describes a fault and its location. The location is structured data, so
+// it does not have to be parsed from a message.
 struct Fault {
   Cause cause = Cause::kNone;
   Place place;
-  std::string what;  // what is wrong there
-  std::string text;  // place and what, for a person
+  std::string what;  // description of the fault
+  std::string text;  // location and description, for a person
 
   // Set fills the fault and returns false, so that it ends a function.
   __attribute__((format(printf, 3, 4))) bool Set(Cause c, const char* format,
@@ -77,7 +77,7 @@ struct Fault {
     return false;
   }
 
-  // SetFeature is Set for what is wrong with a feature.
+  // SetFeature is Set for a fault of a feature.
   __attribute__((format(printf, 4, 5))) bool SetFeature(const std::string& key,
                                                         Cause c,
                                                         const char* format,
@@ -91,7 +91,7 @@ struct Fault {
     return false;
   }
 
-  // At adds the place of a record. It returns false.
+  // At adds the location of a record. It returns false.
   bool At(const std::string& file, int64_t record, int64_t offset) {
     place.record = record;
     place.offset = offset;

@@ -1,4 +1,4 @@
-// What is decoded of a record, and where it goes.
+// The features to decode of a record, and their destinations.
 #ifndef MILLRACE_CGO_DATASETS_FEATURE_SPEC_H_
 #define MILLRACE_CGO_DATASETS_FEATURE_SPEC_H_
 
@@ -13,12 +13,12 @@
 
 namespace millrace {
 
-// Kind is how a feature is stored and what becomes of it.
+// Kind is the way a feature is stored and decoded.
 enum class Kind {
   kInt64,
   kFloat,
-  kBytes,  // byte strings as they are
-  kRaw,    // byte strings that hold numbers
+  kBytes,  // byte strings, unchanged
+  kRaw,    // byte strings that contain numbers
 };
 
 // FeatureSpec is a feature to decode, of exactly `values` values. A list has
@@ -31,16 +31,16 @@ struct FeatureSpec {
   int64_t raw_bytes = 0;  // size of each byte string of a raw feature
   int swap_bytes = 1;     // bytes per number to reverse in a raw feature
   bool is_list = false;
-  bool is_optional = false;  // a list of Examples that is empty where missing
+  bool is_optional = false;  // a list of Examples that is empty if missing
 
   // Where values must be finite, the size of a number and its exponent bits,
-  // which are all set in NaN and infinities; 0 where any value is allowed.
+  // which are all set in NaN and infinities; 0 if any value is allowed.
   int float_bytes = 0;
   uint64_t infinite_bits = 0;
 };
 
-// AllFinite reports whether the values of a feature of one size are finite
-// where they have to be.
+// AllFinite reports whether the values of a feature of fixed size are finite as
+// required.
 inline bool AllFinite(const FeatureSpec& f, const void* values, size_t bytes) {
   const auto all = [&](auto bits) {
     const auto* p = static_cast<const char*>(values);
@@ -80,20 +80,20 @@ inline size_t ElementBytes(const FeatureSpec& f) {
   }
 }
 
-// ElementTexts returns how many strings an element of a list has, and 0 for
+// ElementTexts returns the number of strings in an element of a list, and 0 for
 // numbers.
 inline size_t ElementTexts(const FeatureSpec& f) {
   return f.kind == Kind::kBytes ? static_cast<size_t>(f.values) : 0;
 }
 
-// Destination is where the values of one feature go: the first row's place.
-// Byte strings are passed to `set`, numbers written to memory.
+// Destination is the memory for the values of one feature, starting with the
+// first row. Byte strings are passed to `set`, numbers written to memory.
 struct Destination {
   void* base = nullptr;
   void (*set)(void* base, int64_t index, const char* data, size_t n) = nullptr;
 };
 
-// ListName returns what a list of this tag in a feature is called.
+// ListName returns the name of a list with this tag.
 inline const char* ListName(uint8_t tag) {
   switch (tag) {
     case wire::kBytes1:
@@ -117,7 +117,8 @@ inline uint8_t ListTag(Kind kind) {
   }
 }
 
-// CopyRaw copies a byte string that holds numbers to memory, in its order.
+// CopyRaw copies a byte string of numbers to memory, in the machine's byte
+// order.
 inline void CopyRaw(const FeatureSpec& f, std::string_view text, char* to) {
   if (f.swap_bytes < 2) {
     std::memcpy(to, text.data(), text.size());

@@ -15,15 +15,14 @@
 namespace millrace {
 
 // FileCache keeps the first files that it opens open, up to a number of them.
-// The others are open for as long as somebody uses them. So a reader that goes
-// round more files than that opens each of the others once a round, while one
-// that dropped the oldest file would open all of them. Several threads may use
-// it.
+// The others stay open only while they are used. So a reader that cycles
+// through more files opens each of the others once per cycle; a cache that
+// dropped the oldest file would open all of them. Several threads may use it.
 class FileCache {
  public:
   explicit FileCache(size_t most) : most_(most) {}
 
-  // Open returns a file, which is the one with a number, or nothing.
+  // Open returns the file with the given index, or nullptr.
   std::shared_ptr<const FileSource> Open(int64_t number,
                                          const std::string& path) {
     {
@@ -34,7 +33,7 @@ class FileCache {
     Fault ignored;  // a RecordReader finds it again
     std::shared_ptr<FileSource> file = FileSource::Open(path, &ignored);
     if (file == nullptr) {
-      Clear();  // there may be too many open files
+      Clear();  // in case there are too many open files
       file = FileSource::Open(path, &ignored);
     }
     if (file == nullptr) return nullptr;
@@ -44,7 +43,7 @@ class FileCache {
     return file;
   }
 
-  // Clear closes the files that nobody uses.
+  // Clear closes the unused files.
   void Clear() {
     const std::lock_guard<std::mutex> lock(mu_);
     files_.clear();

@@ -1,4 +1,4 @@
-// A place in a list of plain local files.
+// A position in a list of plain local files.
 #ifndef MILLRACE_CGO_DATASETS_FILE_CURSOR_H_
 #define MILLRACE_CGO_DATASETS_FILE_CURSOR_H_
 
@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-// FileCursor goes through a list of plain local files as RecordWalk does, as
-// long as they are as they should be. Not for several threads.
+// FileCursor walks a list of plain local files like RecordWalk, but stops at
+// the first fault. Not thread-safe.
 class FileCursor {
  public:
   // The list must outlive the cursor.
@@ -34,7 +34,7 @@ class FileCursor {
   // file returns the open file.
   const std::shared_ptr<FileSource>& file() const { return file_; }
 
-  // count returns how many records the open file has, -1 if that is not known.
+  // count returns the number of records of the open file, -1 if it is unknown.
   int64_t count() const { return files_.counts[at_.file]; }
 
  private:
@@ -43,7 +43,7 @@ class FileCursor {
   const FileList& files_;
   WalkPosition at_;
   std::shared_ptr<FileSource> file_;
-  int64_t open_ = -1;  // the number of file_
+  int64_t open_ = -1;  // index of file_
 };
 
 }  // namespace millrace

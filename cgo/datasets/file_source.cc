@@ -26,7 +26,7 @@ bool SystemFault(Fault* fault, const char* doing) {
 
 std::unique_ptr<FileSource> FileSource::Open(const std::string& path,
                                              Fault* fault) {
-  // Without O_NONBLOCK the opening of a pipe would wait for a writer.
+  // Without O_NONBLOCK opening a pipe would wait for a writer.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     SystemFault(fault, "open");
@@ -111,7 +111,7 @@ void FileSource::AdviseRandom() const {
   posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);  // a hint
 }
 
-// Linux reads no more than its window for sequential reads for one such hint.
+// For one such hint Linux reads at most its window for sequential reads.
 void FileSource::AdviseSoon(int64_t offset, int64_t bytes) const {
   constexpr int64_t kWindow = 128 << 10;
   for (; bytes > 0; offset += kWindow, bytes -= kWindow) {

@@ -14,8 +14,8 @@
 
 namespace millrace {
 
-// FileSource reads a local file with pread, never through a mapping: a file
-// that shrinks is a fault then, and no signal.
+// FileSource reads a local file with pread, never through a mapping: so a file
+// that shrinks is a fault instead of a signal.
 class FileSource : public ByteSource {
  public:
   // Open opens a regular file. It returns nothing if it cannot.
@@ -35,13 +35,13 @@ class FileSource : public ByteSource {
   // AdviseRandom advises the system that reads are random.
   void AdviseRandom() const;
 
-  // AdviseSoon has the system read a part of the file ahead.
+  // AdviseSoon makes the system read a part of the file ahead.
   void AdviseSoon(int64_t offset, int64_t bytes) const;
 
   // SeekTo makes Read continue at an offset within the file.
   void SeekTo(int64_t offset) { at_ = offset; }
 
-  // size returns how many bytes the file had when it was opened.
+  // size returns the size of the file when it was opened.
   int64_t size() const { return size_; }
 
   // at returns the position of the next Read.

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// Rest reads what is left, up to n bytes at a time.
+// Rest reads the remaining bytes, up to n bytes at a time.
 bool Rest(ByteSource* source, size_t n, std::string* rest, Fault* fault) {
   std::string buffer(n, '?');
   for (size_t got = 1; got > 0;) {

@@ -7,8 +7,8 @@
 namespace millrace {
 namespace {
 
-// What is inflated of the files ahead is memory. The larger the share of a file
-// is, the longer its thread has something to do.
+// The inflated bytes of files ahead take memory. The larger the share of a file
+// is, the longer its thread stays busy.
 constexpr size_t kMostAhead = 64 << 20;  // bytes prefetched over all files
 constexpr size_t kMostOfAFile = 16 << 20;
 

@@ -19,21 +19,21 @@ namespace millrace {
 // inflates a file more slowly than another decodes it:
 //
 //	file 0  inflate ............ |
-//	file 1  inflate ............ | waits: so many bytes are enough
+//	file 1  inflate ............ | waits: its limit of bytes
 //	caller  decode file 0 ...... | decode file 1 ......
 //
 // Sources that cannot prefetch are only opened when it is their turn. Only one
 // thread may use it.
 class FilesAhead {
  public:
-  // `names` must outlive it. `files` counts those that are read at the same
-  // time, the one whose turn it is among them; never more than there are
+  // `names` must outlive it. `files` is the number of files that are read at
+  // the same time, including the current one; it is capped at the number of
   // processors.
   FilesAhead(const std::vector<std::string>& names, OpenSource open,
              int64_t files);
 
-  // Open returns the source of a file. With `more` the first file comes after
-  // the last one.
+  // Open returns the source of a file. With `more` the first file follows the
+  // last one.
   std::unique_ptr<ByteSource> Open(int64_t file, bool more, Fault* fault);
 
   // Clear closes the files that were opened ahead.

@@ -27,7 +27,7 @@ class Empty : public ByteSource {
   bool* const ahead_;
 };
 
-// FilesAheadReader opens the files a, b and c, and notes which were opened.
+// FilesAheadReader opens the files a, b and c, and records which were opened.
 class FilesAheadReader : public ::testing::Test {
  protected:
   std::unique_ptr<ByteSource> OpenOne(const std::string& name, Fault* fault) {
@@ -46,7 +46,7 @@ class FilesAheadReader : public ::testing::Test {
         files);
   }
 
-  // Opened returns the files that opening one has opened.
+  // Opened returns the files that were opened by opening one.
   std::string Opened(FilesAhead* files, int64_t file, bool more = false) {
     opened_.clear();
     EXPECT_NE(files->Open(file, more, &fault_), nullptr);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kInputBytes = 64 << 10;
 constexpr size_t kSkipBytes = 64 << 10;
-// Of the window, in zlib's way: 15 bits, and 16 more for gzip's format.
+// Window bits in zlib's encoding: 15 bits, and 16 more for gzip's format.
 constexpr int kZlibBits = 15;
 constexpr int kGzipBits = 15 + 16;
 
@@ -44,9 +44,9 @@ class InflateSource : public ByteSource {
     stream_.avail_out = static_cast<uInt>(std::min<size_t>(n, 1 << 30));
     const uInt room = stream_.avail_out;
     for (;;) {
-      // inflate may hold output back even where all input is used up.
+      // inflate may hold output back even if all input is consumed.
       const bool ok = (stream_.avail_in == 0 && between_) || Step(fault);
-      if (stream_.avail_out != room) break;  // what is wrong stays wrong
+      if (stream_.avail_out != room) break;  // faults are sticky
       if (!ok) return false;
       if (stream_.avail_in > 0) continue;
       if (!Refill(fault)) return false;
@@ -91,14 +91,14 @@ class InflateSource : public ByteSource {
     return true;
   }
 
-  // AtEnd judges the end of the compressed bytes. A file without any is one
+  // AtEnd handles the end of the compressed bytes. An empty file is a file
   // without records.
   bool AtEnd(Fault* fault) const {
     if (between_) return true;
     return fault->Set(Cause::kTruncated, "the %s stream ends early", name());
   }
 
-  // Step inflates what it can of the input that there is.
+  // Step inflates as much of the available input as possible.
   bool Step(Fault* fault) {
     if (between_) {
       if (members_ > 0 && format_ == Format::kZlib) {

@@ -33,7 +33,7 @@ void CopyElements(const char* from, size_t n, size_t bytes, size_t stride,
 
 }  // namespace
 
-// Reserve makes room for `bytes` bytes in total.
+// Reserve allocates space for `bytes` bytes in total.
 bool Joined::Reserve(size_t bytes) {
   if (bytes <= capacity_ && data_ != nullptr) return true;
   const size_t grown = std::max(2 * capacity_, std::max<size_t>(bytes, 1024));
@@ -47,7 +47,7 @@ bool Joined::Reserve(size_t bytes) {
   return true;
 }
 
-// Collect copies the elements that are elsewhere.
+// Collect copies the elements that are referred to.
 bool Joined::Collect() {
   if (!Reserve(size_)) return false;
   char* to = data_.get();

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-// Joined is the elements that several records have of one list, end to end.
+// Joined has the elements of one list in several records, end to end.
 class Joined {
  public:
   void Clear() {
@@ -24,22 +24,22 @@ class Joined {
   // splits returns the number of elements before each record, and the total.
   const std::vector<int64_t>& splits() const { return splits_; }
 
-  // data is the numbers, or the bytes of all strings. It is not for lists that
-  // ReferEach has left elsewhere.
+  // data is the numbers, or the bytes of all strings. It must not be called
+  // after ReferEach.
   const char* data() const { return there_ != nullptr ? there_ : data_.get(); }
   size_t size() const { return size_; }  // size in bytes
 
   // texts returns the end of each string in data.
   const std::vector<size_t>& texts() const { return texts_; }
 
-  // Add makes room for n more bytes; nullptr if memory is exhausted.
+  // Add adds space for n more bytes; nullptr if memory is exhausted.
   char* Add(size_t n);
 
-  // Drop takes back the last n bytes.
+  // Drop removes the last n bytes.
   void Drop(size_t n) { size_ -= n; }
 
-  // Refer makes bytes that are elsewhere the numbers, if there are none yet.
-  // They must stay there until Clear.
+  // Refer uses external bytes as the numbers without copying, if there are none
+  // yet. The bytes must stay valid until Clear.
   void Refer(const char* bytes, size_t n) {
     there_ = bytes;
     size_ = n;
@@ -93,7 +93,7 @@ class Joined {
   bool Collect();
 
   std::unique_ptr<char[]> data_;
-  const char* there_ = nullptr;  // instead of data_, if set
+  const char* there_ = nullptr;  // replaces data_ if set
   size_t capacity_ = 0;
   size_t size_ = 0;
   std::vector<Elements>

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// Elements of every size are copied whole, and no byte after them changes.
+// Elements of every size are copied completely, and no byte after them changes.
 TEST(Joined, CopiesElementsThatAreElsewhere) {
   std::mt19937 random(1);
   for (size_t bytes = 1; bytes < 1100; bytes += bytes < 80 ? 1 : 37) {
@@ -32,7 +32,7 @@ TEST(Joined, CopiesElementsThatAreElsewhere) {
   }
 }
 
-// Elements that are added behind others have those copied first.
+// Adding elements after referred ones copies these first.
 TEST(Joined, AddsBehindElementsThatAreElsewhere) {
   const std::string record = "abc.def.";
   Joined list;

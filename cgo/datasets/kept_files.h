@@ -16,8 +16,8 @@
 
 namespace millrace {
 
-// KeptFiles keeps the files of a table, if they are small in all. Each is read
-// when somebody first needs it. Several threads may use them.
+// KeptFiles keeps the files of a table if their total size is small. Each is
+// read on first use. Several threads may use them.
 class KeptFiles {
  public:
   static constexpr int64_t kMostBytes = 64 << 20;

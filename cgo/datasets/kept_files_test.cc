@@ -26,7 +26,7 @@ class KeptFilesTest : public ::testing::Test {
   TempFile a_{first_}, none_{""}, b_{second_};
 };
 
-// Threads that ask at the same time for the same file get the same bytes.
+// Threads that request the same file at the same time get the same bytes.
 TEST_F(KeptFilesTest, HasTheContentsForSeveralThreads) {
   const RecordTable table = Table();
   ASSERT_TRUE(KeptFiles::Fit(table));
@@ -44,7 +44,7 @@ TEST_F(KeptFilesTest, HasTheContentsForSeveralThreads) {
   EXPECT_EQ(std::string_view(files.Contents(0), first_.size()), first_);
 }
 
-// A file that is not the one that was indexed is not kept, and the others are.
+// A file that has changed since it was indexed is not kept, but the others are.
 TEST_F(KeptFilesTest, LeavesOutOtherFiles) {
   const RecordTable table = Table();
   for (const std::string& other : {first_ + "x", first_.substr(1)}) {

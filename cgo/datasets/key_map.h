@@ -1,4 +1,4 @@
-// Finding of features by their keys.
+// A map from keys to features.
 #ifndef MILLRACE_CGO_DATASETS_KEY_MAP_H_
 #define MILLRACE_CGO_DATASETS_KEY_MAP_H_
 
@@ -13,7 +13,7 @@ namespace millrace {
 constexpr size_t kMaxKey = 256;  // longest key in a message
 
 // KeyMap finds features by key. Records mostly have the same keys in the same
-// order, which is tried first. Not for several threads.
+// order, which is tried first. Not thread-safe.
 class KeyMap {
  public:
   // Add adds a key, whose memory outlives the map.
@@ -22,16 +22,16 @@ class KeyMap {
   // Restart begins a record.
   void Restart() { position_ = 0; }
 
-  // Find returns the feature of the record's next key, -1 if nobody asks for
-  // it.
+  // Find returns the feature of the record's next key, -1 if it is not
+  // requested.
   int Find(std::string_view key) {
     if (position_ < order_.size() && order_[position_].key == key) {
       return order_[position_++].feature;
     }
     const auto known = by_key_.find(key);
     const int feature = known == by_key_.end() ? -1 : known->second;
-    // Long keys would take memory, and are rare: they have no place in the
-    // order and are looked up each time.
+    // Long keys would take memory, and are rare: they are not remembered in the
+    // order but looked up each time.
     if (position_ < kMaxOrder && key.size() <= kMaxKey) {
       order_.resize(position_);
       order_.push_back({std::string(key), feature});

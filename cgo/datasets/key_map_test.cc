@@ -36,7 +36,7 @@ TEST(KeyMap, FindsTheEmptyKey) {
   EXPECT_EQ(other.Find(""), 3);
 }
 
-// Long keys must not be mistaken for their own beginnings.
+// Long keys must not be mistaken for their prefixes.
 TEST(KeyMap, TellsLongKeysApart) {
   const std::string beginning(kMaxKey, 'k');
   const std::string longer = beginning + "!";

@@ -1,4 +1,4 @@
-// Memory that is used at random places.
+// Memory that is accessed at random.
 #ifndef MILLRACE_CGO_DATASETS_LARGE_MEMORY_H_
 #define MILLRACE_CGO_DATASETS_LARGE_MEMORY_H_
 
@@ -16,9 +16,9 @@ struct FreeMemory {
 
 using LargeMemory = std::unique_ptr<char[], FreeMemory>;
 
-// NewLargeMemory returns memory, in large pages where the system has them, or
-// nullptr. Of small pages a processor knows some thousands, 8 MB, and looks up
-// each other one in memory.
+// NewLargeMemory returns memory, in large pages if the system has them, or
+// nullptr. A processor caches the addresses of some thousand small pages, 8 MB,
+// and looks up all others in memory.
 inline LargeMemory NewLargeMemory(size_t bytes) {
   constexpr size_t kPage = 2 << 20;
   if (bytes < kPage) {

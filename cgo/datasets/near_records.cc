@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-// Two records with less between them are read by one call, as long as a call
-// reads no more than fits the processor's own cache.
+// Two records with a smaller gap are read by one call, as long as the read fits
+// the processor's own cache.
 constexpr int64_t kNear = 8 << 10;
 constexpr int64_t kPiece = 256 << 10;
 
@@ -69,7 +69,7 @@ void NearRecords::Sort(std::vector<uint64_t>* numbers) {
   }
 }
 
-// NearEnd returns the end of the places from `begin` on that one call reads.
+// NearEnd returns the end of the locations from `begin` on that one call reads.
 size_t NearRecords::NearEnd(size_t begin, size_t end) const {
   const RecordTable::Entry& first = places_[begin].at;
   int64_t behind = first.offset + kFrame + first.length;
@@ -94,12 +94,12 @@ void NearRecords::Read(size_t begin, size_t end, Visitor* visitor) const {
       ReadNear(begin, near, &scratch, visitor);
       begin = near;
     }
-  } catch (const std::bad_alloc&) {  // reading a record alone needs less
+  } catch (const std::bad_alloc&) {  // reading a single record needs less
   }
 }
 
-// ReadNear reads some places by one call: one to its room if it has one,
-// several by way of `scratch`.
+// ReadNear reads some locations by one call: a single one directly to its
+// memory if it has any, several through `scratch`.
 void NearRecords::ReadNear(size_t begin, size_t end, std::vector<char>* scratch,
                            Visitor* visitor) const {
   const RecordTable::Entry& first = places_[begin].at;

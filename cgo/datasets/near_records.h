@@ -1,4 +1,4 @@
-// Records at many places of plain files, read by few calls.
+// Records at many locations of plain files, read by few calls.
 #ifndef MILLRACE_CGO_DATASETS_NEAR_RECORDS_H_
 #define MILLRACE_CGO_DATASETS_NEAR_RECORDS_H_
 
@@ -16,30 +16,29 @@ namespace millrace {
 // record of the given length.
 bool IsIntact(const char* data, uint32_t length);
 
-// NearRecords reads some records of a table in the order of their places.
-// Records that are near each other are read by one call, with what lies between
-// them: a call of the system that reads 300 bytes takes as long as copying 16
-// KB.
+// NearRecords reads some records of a table in the order of their locations.
+// Records that are near each other are read by one call, including the gaps: a
+// system call that reads 300 bytes takes as long as copying 16 KB.
 //
-//	asked for  7   2   9   3   8
+//	requested  7   2   9   3   8
 //	sorted     2 3     7 8 9         two calls
 //	file     ..[###]....[#####]...
 //
-// Only what is as it should be is read. The caller reads what is not by itself,
-// and can say what is wrong.
+// Only intact records are returned. The caller reads the other records itself,
+// and can describe their faults.
 class NearRecords {
  public:
-  // Visitor is who wants the records. Several threads may call it for several
+  // Visitor receives the records. Several threads may call it for several
   // records. It must not throw.
   class Visitor {
    public:
     virtual ~Visitor() = default;
 
-    // Room returns where the data of a record belongs.
+    // Room returns the memory for the data of a record.
     virtual char* Room(size_t asked, const RecordTable::Entry& at) = 0;
 
-    // Take takes the data of a record, which lies in its room, or elsewhere
-    // and is valid during the call alone.
+    // Take receives the data of a record. The data is in its room, or elsewhere
+    // and only valid during the call.
     virtual void Take(size_t asked, const RecordTable::Entry& at,
                       const char* data) = 0;
   };
@@ -52,13 +51,13 @@ class NearRecords {
   // list.
   void Sort(std::vector<uint64_t>* numbers);
 
-  // size returns how many records are asked for.
+  // size returns the number of requested records.
   size_t size() const { return places_.size(); }
 
-  // Place is where a record is that was asked for.
+  // Place is the location of a requested record.
   struct Place {
     RecordTable::Entry at;
-    size_t asked;  // its number among those that were asked for
+    size_t asked;  // its index among the requested records
   };
   const std::vector<Place>& places() const { return places_; }
 

@@ -1,4 +1,4 @@
-// The signatures of our dataset operations. What runs them is in the files
+// The signatures of our dataset operations. Their kernels are in the files
 // named after them.
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace tensorflow;  // NOLINT
 
-// The attributes of features: which there are, and how a record stores them.
+// The attributes of features: their names, and how a record stores them.
 #define FEATURE_ATTRS                                             \
   .Attr("keys: list(string) >= 1")                                \
       .Attr("kinds: list({'int', 'float', 'bytes', 'raw'}) >= 1") \
@@ -21,7 +21,7 @@ using namespace tensorflow;  // NOLINT
       .Attr("big_endian: list(bool) >= 1")                        \
       .Attr("finite: list(bool) = []")
 
-// Those of records with lists.
+// The attributes of records with lists.
 #define RECORD_ATTRS                           \
   FEATURE_ATTRS.Attr("examples: bool = false") \
       .Attr("lists: list(bool) >= 1")          \
@@ -29,7 +29,7 @@ using namespace tensorflow;  // NOLINT
       .Attr("record_types: list(type) >= 1")   \
       .Attr("record_shapes: list(shape) >= 1")
 
-// Those of what batches are made of them.
+// The attributes of batches of such records.
 #define SEQUENCE_ATTRS                                                     \
   RECORD_ATTRS                                                             \
       .Attr(                                                               \
@@ -43,7 +43,7 @@ using namespace tensorflow;  // NOLINT
 
 #define BATCH_FILE_ATTRS FILE_ATTRS.Attr("threads: int = 1")
 
-// How a computed order goes.
+// The attributes of a computed order.
 #define ORDER_ATTRS                                        \
   .Attr("shuffling: {'none', 'exact', 'block', 'buffer'}") \
       .Attr("seed: int")                                   \
@@ -136,7 +136,7 @@ epochs: How often, -1 for no end.
 threads: How many read at the same time.
 )doc";
 
-// ComponentShapes are what the attribute says.
+// ComponentShapes sets the shapes of the attribute.
 absl::Status ComponentShapes(shape_inference::InferenceContext* c) {
   std::vector<PartialTensorShape> shapes;
   TF_RETURN_IF_ERROR(c->GetAttr("output_shapes", &shapes));
@@ -151,14 +151,14 @@ absl::Status ComponentShapes(shape_inference::InferenceContext* c) {
   return absl::OkStatus();
 }
 
-// TwoScalars are two outputs that are scalars.
+// TwoScalars sets the shapes of two scalar outputs.
 absl::Status TwoScalars(shape_inference::InferenceContext* c) {
   c->set_output(0, c->Scalar());
   c->set_output(1, c->Scalar());
   return absl::OkStatus();
 }
 
-// TwoVectors are two outputs that are vectors of one length.
+// TwoVectors sets the shapes of two output vectors of the same length.
 absl::Status TwoVectors(shape_inference::InferenceContext* c) {
   const shape_inference::ShapeHandle shape =
       c->Vector(shape_inference::InferenceContext::kUnknownDim);
@@ -532,7 +532,7 @@ joined: Whether the windows of a batch lie end to end. A last component is where
   each one begins and the last one ends, as sizes count.
 )doc");
 
-// How rows are cut from columns, and what is made of batches of them.
+// The attributes for cutting rows from columns, and for batches of rows.
 #define CHUNK_ATTRS                                                            \
   .Attr("names: list(string) >= 1")                                            \
       .Attr("ragged: list(bool) >= 1")                                         \

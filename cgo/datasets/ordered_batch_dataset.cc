@@ -1,8 +1,8 @@
 // MillraceOrderedExampleBatchDataset yields batches of the Examples in files,
 // in a computed order, made ahead by several threads.
-// MillraceOrderedSequenceBatchDataset does it with records that have lists, and
-// MillraceOrderedRecordsDataset yields the records one by one. Those named
-// Judged leave bad records out (record_judge.h).
+// MillraceOrderedSequenceBatchDataset does the same for records with lists, and
+// MillraceOrderedRecordsDataset yields the records one by one. The ops named
+// Judged skip bad records (record_judge.h).
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -151,8 +151,8 @@ class OrderedBatchDataset::Iterator
     bool passed = false;
     TF_RETURN_IF_ERROR(Walk(ctx, out, end_of_sequence, &passed));
     // Prefetching of batches starts again after a skipped record. So the
-    // records that were read with it come first, and among many bad records no
-    // batch is prefetched.
+    // records that were read with it are used first, and no batch is prefetched
+    // among many bad records.
     walking_ = judge_.there() &&
                (passed || reader_->buffered() >= dataset()->args_.batch_size);
     if (!walking_) ahead_->Seek(reader_->position());
@@ -220,8 +220,8 @@ class OrderedBatchDataset::Iterator
     return absl::OkStatus();
   }
 
-  // Ask asks the judge about the record of a fault. Without a judge, or where
-  // no record is at fault, it is a failure.
+  // Ask calls the judge for the record of a fault. Without a judge, or if no
+  // record is at fault, the fault is a failure.
   absl::Status Ask(data::IteratorContext* ctx, const RecordPlace& place,
                    int64_t position, const Fault& fault, bool* good)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -236,7 +236,7 @@ class OrderedBatchDataset::Iterator
   const std::unique_ptr<Batcher> batcher_ ABSL_PT_GUARDED_BY(mu_);
   std::unique_ptr<OrderedBatches> ahead_ ABSL_PT_GUARDED_BY(mu_);
   bool walking_ ABSL_GUARDED_BY(mu_) =
-      false;  // the next records are one by one
+      false;  // read the next records one by one
   RecordJudge judge_;
 };
 

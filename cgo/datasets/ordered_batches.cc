@@ -12,19 +12,19 @@ using namespace tensorflow;  // NOLINT
 
 namespace {
 
-// A larger horizon has records that are nearer to each other, but nobody gets
-// the first batch before it is read. So the first one is small, and each is
-// twice as large as the one before. Kept files need no large one.
+// In a larger horizon records are closer to each other, but the first batch is
+// delayed until it is read. So the first horizon is small, and each is twice as
+// large as the one before. Kept files do not need large ones.
 constexpr int64_t kFirstBytes = 256 << 10;
 constexpr int64_t kMostBytes = 8 << 20;
 
 constexpr size_t kOpenFiles = 128;       // number of files that stay open
 constexpr int64_t kSoonBytes = 1 << 20;  // bytes of a file prefetched at a time
-constexpr size_t kAhead = 2;             // horizons, where they are small
+constexpr size_t kAhead = 2;             // number of small horizons
 
 }  // namespace
 
-// Horizon is the batches of some positions.
+// Horizon has the batches of a range of positions.
 class OrderedBatches::Horizon : public ReadAhead::Piece {
  public:
   explicit Horizon(OrderedBatches* all)
@@ -35,7 +35,7 @@ class OrderedBatches::Horizon : public ReadAhead::Piece {
   }
 
   // Find finds the records of whole batches from a position on, and returns
-  // how many records they are.
+  // their number.
   int64_t Find(int64_t position) {
     records_.Clear();
     const int64_t rows = all_.options_.rows;
@@ -64,7 +64,7 @@ class OrderedBatches::Horizon : public ReadAhead::Piece {
     return static_cast<size_t>(records_.bytes());
   }
 
-  // size returns how many batches there are.
+  // size returns the number of batches.
   size_t size() const { return batches_.size(); }
 
   // Take returns a batch, false if it is left to the caller.
@@ -115,7 +115,7 @@ OrderedBatches::OrderedBatches(const RecordTable& table, KeptFiles* kept,
       [this](int64_t begin, int64_t end) { ReadSoon(begin, end); });
 }
 
-// ReadSoon has the system read the records of a file ahead.
+// ReadSoon makes the system read the records of a file ahead.
 void OrderedBatches::ReadSoon(int64_t begin, int64_t end) {
   const RecordTable::Entry first = table_.Find(begin);
   const RecordTable::Entry last = table_.Find(end - 1, first.file);

@@ -20,14 +20,13 @@
 
 namespace millrace {
 
-// OrderedBatches makes batches of the same number of records. A thread has a
-// horizon at a time (ordered_horizon.h), and several threads have several: they
-// read its records, check them, and decode them into the tensors of its
-// batches.
+// OrderedBatches makes batches of the same number of records. Each thread works
+// on one horizon at a time (ordered_horizon.h): it reads the horizon's records,
+// checks them, and decodes them into the tensors of its batches.
 //
-// Only what is as it should be takes this way. A batch that is not is left to
-// the caller, who reads its records one by one and can say what is wrong. Not
-// for several threads.
+// Only sound batches take this path. Other batches are left to the caller, who
+// reads their records one by one and can describe the fault. Not for several
+// threads.
 class OrderedBatches {
  public:
   struct Options {
@@ -48,8 +47,8 @@ class OrderedBatches {
   bool Next(tensorflow::Allocator* allocator,
             std::vector<tensorflow::Tensor>* out);
 
-  // Seek makes Next continue at a position. Right after the batch that was left
-  // to the caller, it costs nothing.
+  // Seek makes Next continue at a position. It is free if the position directly
+  // follows a batch that was left to the caller.
   void Seek(int64_t position);
 
  private:
@@ -64,14 +63,14 @@ class OrderedBatches {
   FileCache files_;
   tensorflow::Allocator* allocator_ = nullptr;  // set by the first Next
 
-  // Of the thread that finds.
+  // State of the finding thread.
   RecordOrder order_;
   int64_t found_ = 0;  // the position after the last horizon
   int64_t bytes_;      // size of the next horizon
 
-  // Of the calling thread.
+  // State of the calling thread.
   std::shared_ptr<Horizon> current_;
-  size_t taken_ = 0;      // batches of it
+  size_t taken_ = 0;      // batches taken from current_
   int64_t position_ = 0;  // position of the next batch
 
   std::mutex mu_;

@@ -26,17 +26,17 @@ namespace millrace {
 struct OrderRules {
   std::string shuffling;
   OrderSpec order;     // without its parts
-  int64_t epochs = 0;  // -1 for no end
+  int64_t epochs = 0;  // -1: endless
   int64_t threads = 1;
 
   absl::Status Read(tensorflow::OpKernelConstruction* ctx);
 };
 
-// OrderedFiles are files, the places of their records, and which of these come
-// when.
+// OrderedFiles has files, the locations of their records, and the order of the
+// records.
 class OrderedFiles {
  public:
-  // The inputs that Read reads and AddInputs adds come first in all ops.
+  // Number of the inputs of Read and AddInputs, which come first in all ops.
   static constexpr size_t kInputs = 5;
 
   absl::Status Read(tensorflow::OpKernelContext* ctx, const OrderRules& rules);
@@ -80,7 +80,7 @@ class OrderedFiles {
   // end returns the position after the last record.
   int64_t end() const;
 
-  // records returns how many records come, or that they have no end.
+  // records returns the number of records, or that they are endless.
   int64_t records() const {
     return endless() ? tensorflow::data::kInfiniteCardinality : end() - start_;
   }

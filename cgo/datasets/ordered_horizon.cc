@@ -13,7 +13,7 @@ constexpr size_t kTask = 256;  // records that a thread takes at a time
 // Distance of the prefetching of record data, in records and in bytes.
 constexpr size_t kCallAhead = 6;
 constexpr size_t kCallBytes = 512;
-constexpr size_t kLine = 64;  // bytes that come from memory at once
+constexpr size_t kLine = 64;  // size of a cache line
 
 }  // namespace
 
@@ -44,7 +44,7 @@ bool OrderedHorizon::Read(WorkerPool* workers) {
   return true;
 }
 
-// Lay makes room for the data of each record.
+// Lay assigns memory to the data of each record.
 bool OrderedHorizon::Lay() {
   if (memory_ == nullptr || capacity_ < static_cast<size_t>(bytes_)) {
     capacity_ = static_cast<size_t>(bytes_);

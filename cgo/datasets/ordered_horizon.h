@@ -16,9 +16,9 @@
 
 namespace millrace {
 
-// OrderedHorizon has some records in the order in which they were added.
-// Records of kept files stay there. Others are read in the order of their
-// locations (near_records.h):
+// OrderedHorizon holds records in the order in which they were added. Records
+// of kept files stay there. Others are read in the order of their locations
+// (near_records.h):
 //
 //	order       7   2   9   3   8
 //	file      ..[2 3]....[7 8 9].....     two calls
@@ -31,7 +31,7 @@ class OrderedHorizon : private NearRecords::Visitor {
   OrderedHorizon(const RecordTable& table, FileCache* files, KeptFiles* kept)
       : table_(table), kept_(kept), near_(table, files) {}
 
-  // Clear forgets all records.
+  // Clear removes all records.
   void Clear() {
     numbers_.clear();
     slots_.clear();
@@ -50,18 +50,18 @@ class OrderedHorizon : private NearRecords::Visitor {
     return bytes_ >= bytes || added() >= kMostRecords;
   }
 
-  // added returns how many records were added.
+  // added returns the number of added records.
   size_t added() const { return numbers_.size(); }
   int64_t bytes() const { return bytes_; }
 
-  // Read reads the records. Without workers it uses the caller's thread alone.
+  // Read reads the records. Without workers it only uses the caller's thread.
   // It returns false if memory is exhausted.
   bool Read(WorkerPool* workers);
 
-  // size returns the number of records, skipped ones included.
+  // size returns the number of records, including skipped ones.
   size_t size() const { return slots_.size(); }
 
-  // at returns the place of a record.
+  // at returns the location of a record.
   const RecordTable::Entry& at(size_t i) const { return slots_[i].at; }
 
   // Record returns the data of a record, or false if it was skipped.

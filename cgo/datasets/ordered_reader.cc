@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-// Of a horizon. The first one is small, and each is twice as large as the one
-// before: who reads only some records does not wait for many.
+// Size of a horizon. The first one is small, and each is twice as large as the
+// one before, so that reading a few records does not wait for many.
 constexpr int64_t kFirstBytes = 256 << 10;
 constexpr int64_t kMostBytes = 8 << 20;
 
@@ -37,8 +37,8 @@ void OrderedReader::Seek(int64_t position) {
   bytes_ = kFirstBytes;
 }
 
-// Fill reads the next horizon. In block shuffling it is of the records that are
-// mixed with each other, which are near each other.
+// Fill reads the next horizon. In block shuffling it consists of the records
+// that are mixed with each other, which are near each other.
 bool OrderedReader::Fill(Fault* fault) {
   horizon_.Clear();
   taken_ = 0;
@@ -95,7 +95,7 @@ bool OrderedReader::Next(std::string_view* record, RecordPlace* place,
   const RecordTable::Entry& at = horizon_.at(taken_);
   if (!horizon_.Record(taken_, record) && !ReadAlone(at, record, fault)) {
     if (fault->place.record >= 0) *place = {at.file, at.ordinal, at.offset};
-    return false;  // asked again, it reads the record again
+    return false;  // the next call reads the record again
   }
   *place = {at.file, at.ordinal, at.offset};
   ++taken_;

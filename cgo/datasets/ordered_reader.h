@@ -1,4 +1,4 @@
-// The records of plain files in a computed order, read by their places.
+// The records of plain files in a computed order, read by their locations.
 #ifndef MILLRACE_CGO_DATASETS_ORDERED_READER_H_
 #define MILLRACE_CGO_DATASETS_ORDERED_READER_H_
 
@@ -37,7 +37,7 @@ class OrderedReader {
                 int64_t end, int64_t threads);
 
   // Next returns the next record, which is valid until the call after it, and
-  // its place, or that there is none. After a fault it is the location of the
+  // its location, or reports the end. After a fault it is the location of the
   // faulty record; its file is -1 if no record is at fault.
   bool Next(std::string_view* record, RecordPlace* place, bool* end,
             Fault* fault);
@@ -48,7 +48,7 @@ class OrderedReader {
     ++position_;
   }
 
-  // buffered returns how many of the next records were read already.
+  // buffered returns how many of the next records have already been read.
   int64_t buffered() const {
     return static_cast<int64_t>(horizon_.size() - taken_);
   }

@@ -58,7 +58,7 @@ class OrderedReaderTest : public ::testing::TestWithParam<Way> {
     return OrderedReader(table, kept_.get(), spec, end, GetParam().threads);
   }
 
-  // Record returns what the index says of a record's place.
+  // Offset returns the offset of a record in the index.
   int64_t Offset(int64_t number) const { return table_->Find(number).offset; }
 
   std::string first_, second_;

@@ -21,7 +21,7 @@ using namespace tensorflow;  // NOLINT
 constexpr char kOrdinal[] = "ordinal";
 constexpr char kEnded[] = "ended";
 
-// Args are the inputs of the op but for the dataset.
+// Args are the inputs of the op without the dataset.
 struct Args {
   int64_t batch_size = 0;
   bool drop_remainder = false;

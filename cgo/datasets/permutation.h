@@ -1,5 +1,5 @@
-// The orders of exact shuffling: loaders/permutation in C++, which says why
-// they are what they are. Both give the same numbers.
+// The orders of exact shuffling: the C++ version of loaders/permutation, which
+// explains them. Both give the same numbers.
 #ifndef MILLRACE_CGO_DATASETS_PERMUTATION_H_
 #define MILLRACE_CGO_DATASETS_PERMUTATION_H_
 
@@ -17,7 +17,7 @@ inline uint64_t SplitMix(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
-// PermutationKey says which permutation to compute.
+// PermutationKey selects a permutation.
 struct PermutationKey {
   int64_t seed = 0;
   int64_t epoch = 0;

@@ -1,4 +1,4 @@
-// Records that carry where they come from through a pipeline.
+// Records that carry their location through a pipeline.
 #ifndef MILLRACE_CGO_DATASETS_PLACED_RECORD_H_
 #define MILLRACE_CGO_DATASETS_PLACED_RECORD_H_
 
@@ -15,35 +15,36 @@
 namespace millrace {
 
 // Between the op that reads records and the op that decodes them TensorFlow may
-// shuffle, mix and batch. A decoder that finds a bad record then cannot know
-// which one it is, unless the record says so. A placed record does: behind its
-// data stand three numbers, which the decoder takes off again.
+// shuffle, mix and batch. A decoder that finds a bad record then cannot
+// identify it unless the record carries its location. A placed record does:
+// three numbers follow its data, which the decoder removes again.
 //
 //   data | file int64 | record int64 | offset int64
 //
-// The file is its ordinal in the plan's list of files, because a path would
-// take more room in shuffle buffers than many records do.
+// The file is an index into the plan's list of files, because a path would take
+// more space in shuffle buffers than many records do.
 struct RecordPlace {
   int64_t file = 0;
   int64_t record = 0;
   int64_t offset = 0;
 };
 
-// AppendPlace writes a place behind a record's data, where there is room.
+// AppendPlace writes a location after a record's data, where there must be
+// space.
 inline void AppendPlace(const RecordPlace& place, char* to) {
   std::memcpy(to, &place, sizeof(place));
 }
 
-// RecordOrigin finds out where the records of a dataset come from.
+// RecordOrigin determines the locations of a dataset's records.
 class RecordOrigin {
  public:
-  // With `placed` records carry their place; `files` are the names of the
-  // files that it numbers.
+  // With `placed` records carry their location; `files` are the names of the
+  // files that it refers to by index.
   RecordOrigin() = default;
   RecordOrigin(bool placed, std::vector<std::string> files)
       : placed_(placed), files_(std::move(files)) {}
 
-  // Split takes the place off a record.
+  // Split removes the location from a record.
   bool Split(std::string_view* record, RecordPlace* place, Fault* fault) const {
     if (!placed_) return true;
     if (record->size() < sizeof(*place)) {

@@ -40,7 +40,7 @@ TEST(RecordOrigin, RefusesARecordTooShortForAPlace) {
   EXPECT_EQ(fault.cause, Cause::kInvalidArgument);
 }
 
-// The numbers come from a pipeline that may hold anything.
+// The numbers come from a pipeline and may have any value.
 TEST(RecordOrigin, SurvivesFilesThatAreNotThere) {
   const RecordOrigin origin(true, {"one"});
   for (const int64_t file : {int64_t{-1}, int64_t{1}, INT64_MIN, INT64_MAX}) {

@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-// Sizes of values from which on they are worth a read of their own, and of
-// what may be around them.
+// Minimum size of values that are worth a separate read, and maximum size of
+// the bytes around them.
 constexpr size_t kMinDirect = 16 << 10;
 constexpr size_t kMaxAround = 4 << 10;
 constexpr int64_t kMaxRun = 1 << 20;  // records
@@ -76,8 +76,8 @@ bool PositionReader::Miscounted(const std::string& has, Fault* fault) const {
   return fault->In(path_);
 }
 
-// Learn keeps the layout of a record. Large records of one feature mostly are
-// all alike but for its values, which are then read to where they belong.
+// Learn remembers the layout of a record. Large records of one feature mostly
+// differ only in its values, which are then read directly to their destination.
 void PositionReader::Learn(std::string_view record) {
   size_t at = 0, n = 0;
   const bool fits = record.size() >= kMinDirect &&
@@ -115,8 +115,8 @@ int64_t PositionReader::DecodeRun(int64_t n, char* to) {
   return done;
 }
 
-// Drop forgets the records that lie before a position. Their memory is moved
-// only when most of it is free, so that this costs little on the whole.
+// Drop removes the records before a position. Memory is only compacted when
+// most of it is free, so this is cheap on average.
 void PositionReader::Drop(int64_t before) {
   const auto have = static_cast<int64_t>(offsets_.size());
   const int64_t n = std::clamp<int64_t>(before / positions_ - first_, 0, have);
@@ -129,7 +129,7 @@ void PositionReader::Drop(int64_t before) {
   first_ += n;
 }
 
-// Append keeps one more record.
+// Append adds a record to those kept.
 bool PositionReader::Append(int64_t keep, Fault* fault) {
   Drop(keep);
   if (offsets_.empty()) first_ = reader_.ordinal();

@@ -29,23 +29,23 @@ class PositionReader {
                  size_t buffer_bytes, int64_t threads,
                  OpenSource open = OpenFile);
 
-  // Open opens a file of `count` records, to go on at one of them.
+  // Open opens a file of `count` records, and continues at one of them.
   bool Open(const std::string& path, int64_t count, int64_t offset,
             int64_t ordinal, Fault* fault);
   void Close();
   bool is_open() const { return reader_.is_open(); }
 
   // Copy copies n positions from `begin` on, for each feature to one of `to`.
-  // Positions before `keep` will not be asked for again.
+  // Positions before `keep` will not be requested again.
   bool Copy(int64_t begin, int64_t n, int64_t keep, char* const* to,
             Fault* fault);
 
-  // Finish reads on to the end of the file, which must come after `count`
-  // records, and closes it.
+  // Finish reads to the end of the file, which must have `count` records, and
+  // closes it.
   bool Finish(Fault* fault);
 
-  // alike returns what the next records are expected to look like, nullptr if
-  // they are not expected to be all alike.
+  // alike returns the expected common layout of the next records, nullptr if
+  // they may differ.
   const Layout* alike() const {
     const auto values = static_cast<size_t>(positions_ * row_bytes_[0]);
     return run_ > 0 && layout_.values == values ? &layout_ : nullptr;
@@ -69,12 +69,12 @@ class PositionReader {
   RecordReader reader_;
   std::string path_;
   WorkerPool workers_;
-  Layout layout_;    // layout of the last record; useless without values
-  int64_t run_ = 0;  // records to expect to be of that layout
+  Layout layout_;    // layout of the last record; unset without values
+  int64_t run_ = 0;  // expected number of records of that layout
   int64_t count_ = 0;
-  int64_t first_ = 0;                      // record: the first of those kept
+  int64_t first_ = 0;                      // index of the first kept record
   std::deque<int64_t> offsets_;            // offsets of the kept records
-  std::vector<std::vector<char>> kept_;    // their values, of each feature
+  std::vector<std::vector<char>> kept_;    // of kept records, by feature
   std::vector<Destination> destinations_;  // destinations of one record
 };
 

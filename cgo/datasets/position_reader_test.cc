@@ -156,7 +156,7 @@ TEST(PositionReader, NamesTheRecordThatCannotBeDecoded) {
 constexpr int kLarge = 20;  // records of three positions
 constexpr int kRow = 4096;  // floats of a position
 
-// Around says what else a large record has.
+// Around are the other features of a large record.
 enum class Around { kNothing, kBefore, kAfter, kMixed };
 
 std::string LargeRecord(int id, Around around) {
@@ -175,7 +175,7 @@ float LargeValue(int64_t value) {
 
 class LargeTest : public ::testing::TestWithParam<int> {
  protected:
-  // Large returns a file and in `ends` where each record ends.
+  // Large returns a file, and in `ends` the end of each record.
   std::string Large(Around around, std::vector<size_t>* ends) {
     std::string bytes;
     for (int i = 0; i < kLarge; ++i) {

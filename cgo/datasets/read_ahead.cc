@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-// Where pieces are large, every thread gets one, up to a limit.
+// If pieces are large, every thread gets one, up to a limit.
 constexpr size_t kBytesAhead = 4 << 20;
 constexpr size_t kMostBytesAhead = 64 << 20;
 
@@ -62,7 +62,7 @@ void ReadAhead::ReadOne(Lock* lock) {
   std::shared_ptr<Piece> piece;
   try {
     piece = find_();
-  } catch (const std::bad_alloc&) {  // who reads without this needs less
+  } catch (const std::bad_alloc&) {  // reading without threads needs less
   }
   lock->lock();
   finding_ = false;
@@ -95,7 +95,7 @@ void ReadAhead::WorkerLoop() {
   }
 }
 
-// StartWorkers starts the workers that are missing. Where the system refuses a
+// StartWorkers starts the workers that are missing. If the system refuses a
 // thread, there are fewer: the result is the same.
 void ReadAhead::StartWorkers() {
   try {
@@ -124,7 +124,7 @@ std::shared_ptr<ReadAhead::Piece> ReadAhead::Next() {
   std::shared_ptr<Piece> piece = std::move(queue_.front().piece);
   queue_.pop_front();
   bytes_ahead_ -= piece->bytes();
-  // A worker that wakes up for each piece would sleep again after it.
+  // If a worker were woken for each piece it would sleep again after it.
   if (sleeping_ > 0 && 2 * queue_.size() <= threads_ + ahead_ && MayRead()) {
     room_.notify_one();
   }

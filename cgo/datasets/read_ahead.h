@@ -16,10 +16,9 @@ namespace millrace {
 
 // ReadAhead keeps a queue of loaded pieces full.
 //
-// A piece is found by one thread at a time, since it begins where the one
-// before ends. Finding reads a part of a file and looks at the headers in it;
-// most of the work comes after it, and several threads do that for several
-// pieces:
+// Only one thread at a time finds a piece, since it begins where the one before
+// ends. Finding reads a part of a file and checks the headers in it; most of
+// the work follows, and several threads do it for several pieces:
 //
 //	worker     find 1 | load 1      | find 3 | load 3    | find 4 | load ...
 //	caller              find 2 | load 2 | Next: 1 | ..   | Next: 2 | Next: 3
@@ -33,21 +32,20 @@ class ReadAhead {
    public:
     virtual ~Piece() = default;
 
-    // Load does what several threads do at the same time for several pieces.
-    // It must not throw.
+    // Load does the work that several threads can do at the same time for
+    // several pieces. It must not throw.
     virtual void Load() = 0;
 
-    // bytes returns how many bytes of the file the piece takes, known when it
-    // is found.
+    // bytes returns the size of the piece in the file, which Find determines.
     virtual size_t bytes() const = 0;
   };
 
   // Find returns the next piece, or nullptr if there is none that can be read
-  // so. It may throw std::bad_alloc.
+  // in this way. It may throw std::bad_alloc.
   using Find = std::function<std::shared_ptr<Piece>()>;
 
-  // `threads` counts the calling one; there are never more than processors.
-  // The queue has up to `ahead` pieces more than there are threads.
+  // `threads` includes the calling thread, and is capped at the number of
+  // processors. The queue has up to `ahead` pieces more than there are threads.
   ReadAhead(int64_t threads, size_t ahead, Find find);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -56,8 +54,8 @@ class ReadAhead {
   // Next returns the next piece, loaded, or nullptr if there is none.
   std::shared_ptr<Piece> Next();
 
-  // Restart forgets what was read ahead, and calls `change` while no thread
-  // finds anything.
+  // Restart drops all pieces read ahead, and calls `change` while no thread is
+  // finding one.
   void Restart(const std::function<void()>& change);
 
  private:
@@ -76,7 +74,7 @@ class ReadAhead {
   const size_t ahead_;
   const Find find_;
 
-  // Of the calling thread.
+  // State of the calling thread.
   bool first_ = true;  // the next piece may be the only one
   std::vector<std::thread> workers_;
 
@@ -86,11 +84,11 @@ class ReadAhead {
   // Guarded by mu_:
   std::deque<Ahead> queue_;
   size_t bytes_ahead_ = 0;  // bytes in the queue
-  bool finding_ = false;    // a thread finds a piece
-  size_t loading_ = 0;      // pieces
-  bool stopped_ = false;    // there is nothing to find
-  size_t sleeping_ = 0;     // workers
-  bool waiting_ = false;    // the caller
+  bool finding_ = false;    // a thread is finding a piece
+  size_t loading_ = 0;      // pieces being loaded
+  bool stopped_ = false;    // there are no more pieces
+  size_t sleeping_ = 0;     // sleeping workers
+  bool waiting_ = false;    // the caller waits
   bool closing_ = false;
 };
 

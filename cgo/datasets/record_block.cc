@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-constexpr uint64_t kMaxRecord = 256 << 20;  // a larger one is RecordWalk's
+constexpr uint64_t kMaxRecord = 256 << 20;  // RecordWalk reads larger ones
 constexpr size_t kFrame = kHeader + kFooter;
 constexpr size_t kStride = 64 << 10;  // capacities are multiples of it
 
@@ -30,7 +30,7 @@ WalkPosition RecordSlot::behind() const {
   return next;
 }
 
-// Reserve makes room for `bytes` bytes, and keeps the existing ones.
+// Reserve allocates space for `bytes` bytes, and keeps the existing ones.
 bool RecordBlock::Reserve(size_t bytes, size_t kept) {
   if (capacity_ >= bytes) return true;
   bytes = (bytes + kStride - 1) / kStride * kStride;

@@ -1,4 +1,4 @@
-// Records that follow each other in a file, read together.
+// Consecutive records of a file, read together.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_BLOCK_H_
 #define MILLRACE_CGO_DATASETS_RECORD_BLOCK_H_
 
@@ -17,27 +17,26 @@
 
 namespace millrace {
 
-// RecordSlot is one record of a block and what is decoded of it.
+// RecordSlot is one record of a block and its decoded values.
 class RecordSlot {
  public:
   virtual ~RecordSlot() = default;
 
-  // at returns where the record is.
+  // at returns the location of the record.
   const WalkPosition& at() const { return at_; }
 
-  // behind returns where the record after it begins.
+  // behind returns the start of the next record.
   WalkPosition behind() const;
 
   // intact reports whether the record was read and its checksum is right.
   bool intact() const { return intact_; }
 
-  // fault returns why it could not be decoded, if it could not.
+  // fault returns the reason if it could not be decoded.
   const Fault& fault() const { return fault_; }
 
  protected:
-  // Decode decodes the record, whose bytes stay where they are until the slot
-  // is used again. A fault names the feature, not the record. It must not
-  // throw.
+  // Decode decodes the record, whose bytes stay valid until the slot is reused.
+  // A fault names the feature, not the record. It must not throw.
   virtual bool Decode(std::string_view record, Fault* fault) = 0;
 
  private:
@@ -51,7 +50,8 @@ class RecordSlot {
 };
 
 // RecordBlock is a few records of a file in one piece of memory. It is read in
-// two steps, because only the first one says where the next block begins:
+// two steps, because the first step already determines the start of the next
+// block:
 //
 //	Find   |hd|data |ck|hd|data   |ck|hd|dat|       one piece, headers
 // checked 	Load   |hd|data |ck|hd|data   |ck|hd|data   |ck|  the rest,
@@ -64,7 +64,7 @@ class RecordBlock : public ReadAhead::Piece {
  public:
   using MakeSlot = std::function<std::unique_ptr<RecordSlot>()>;
 
-  // kMostRecords is how many records a block has at most.
+  // kMostRecords is the maximum number of records of a block.
   static constexpr size_t kMostRecords = 64;
 
   // `make` makes a slot.
@@ -72,22 +72,21 @@ class RecordBlock : public ReadAhead::Piece {
 
   // Find reads up to `piece` bytes of a file from a position on, and finds the
   // records that begin there, `count` in the whole file unless it is negative.
-  // It stops before a record that is not as it should be.
-  // It returns whether there is a record.
+  // It stops before a faulty record. It returns whether there is a record.
   bool Find(std::shared_ptr<const FileSource> file, const WalkPosition& at,
             int64_t count, size_t piece);
 
-  // Load reads what is missing of the last record, and checks and decodes all.
+  // Load reads the rest of the last record, and checks and decodes all records.
   void Load() override;
 
-  // Hold makes this a block of one record, which was checked already.
+  // Hold makes this a block of one record that has already been checked.
   bool Hold(std::string_view record, const WalkPosition& at, Fault* fault);
 
-  // size returns how many records there are.
+  // size returns the number of records.
   size_t size() const { return size_; }
   const RecordSlot& slot(size_t i) const { return *slots_[i]; }
 
-  // bytes returns how many bytes of the file the records take.
+  // bytes returns the size of the records in the file.
   size_t bytes() const override { return bytes_; }
 
  private:
@@ -104,7 +103,7 @@ class RecordBlock : public ReadAhead::Piece {
   size_t read_ = 0;   // bytes that were read
   size_t bytes_ = 0;  // size of the records
   std::vector<std::unique_ptr<RecordSlot>> slots_;
-  size_t size_ = 0;  // slots that hold a record
+  size_t size_ = 0;  // slots with a record
 };
 
 }  // namespace millrace

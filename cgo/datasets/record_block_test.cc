@@ -46,7 +46,7 @@ class RecordBlockTest : public ::testing::Test {
                        piece);
   }
 
-  // Whole returns how many records were loaded as they should be.
+  // Whole returns the number of records that were loaded without a fault.
   size_t Whole() {
     block_.Load();
     size_t n = 0;
@@ -64,7 +64,7 @@ TEST_F(RecordBlockTest, FindsWhatBeginsInAPiece) {
     size_t records;
   } tests[] = {
       {12, 1},       // a header
-      {kStored, 1},  // the next header is not there
+      {kStored, 1},  // the next header is missing
       {kStored + 11, 1},
       {kStored + 12, 2},
       {1 << 20, RecordBlock::kMostRecords},

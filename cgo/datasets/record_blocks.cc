@@ -6,16 +6,16 @@
 namespace millrace {
 namespace {
 
-// A piece is read in one call of the system. It is large enough that such a
-// call and the work of handing a block over do not matter, and small enough
-// that it is still in the processor's own cache when its checksums are
+// A piece is read in one call of the system. It is large enough that the
+// overhead of the call and of passing a block on does not matter, and small
+// enough to be still in the processor's own cache when its checksums are
 // computed.
 constexpr size_t kPieceBytes = 256 << 10;
 constexpr size_t kLeastPiece = 4 << 10;
 
-// So many blocks more than there are threads keep the threads busy while the
-// caller sleeps or is busy itself, and still fit the last cache of most
-// processors.
+// This number of blocks in addition to the number of threads keeps the threads
+// busy while the caller sleeps or is busy itself, and still fits the last-level
+// cache of most processors.
 constexpr size_t kBlocksAhead = 6;
 
 }  // namespace
@@ -50,7 +50,7 @@ bool RecordBlocks::Find(RecordBlock* block) {
       !block->Find(found_.file(), found_.at(), found_.count(), piece_)) {
     return false;
   }
-  // Where records are short, a piece is what a block of them needs.
+  // If records are short, a piece has the size of a full block.
   if (block->size() == RecordBlock::kMostRecords && block->bytes() < piece_) {
     piece_ = std::max(kLeastPiece, block->bytes() + block->bytes() / 8);
   } else {
@@ -98,7 +98,7 @@ bool RecordBlocks::Next(std::shared_ptr<const RecordSlot>* record, bool* end,
   if (slot.fault().cause != Cause::kNone) {
     const WalkPosition at = slot.at();
     *fault = slot.fault();
-    Restart(position_);  // asked again, it reads the record again
+    Restart(position_);  // the next call reads the record again
     return fault->At(files_.names[at.file], at.ordinal, at.offset);
   }
   position_ = slot.behind();

@@ -31,24 +31,24 @@ namespace millrace {
 // after the same records. Only one thread may use it.
 class RecordBlocks {
  public:
-  // `files` must outlive the reader. `threads` counts the calling one. Other
-  // readers may share the pool.
+  // `files` must outlive the reader. `threads` includes the calling thread.
+  // Other readers may share the pool.
   RecordBlocks(const FileList& files, size_t buffer_bytes, int64_t threads,
                std::shared_ptr<BlockPool> pool);
   RecordBlocks(const RecordBlocks&) = delete;
   RecordBlocks& operator=(const RecordBlocks&) = delete;
 
   // Next returns the next record, or nullptr and that there is none. Its memory
-  // is used again when nobody holds a record of the same block any more.
+  // is reused when no record of the same block is referenced any more.
   bool Next(std::shared_ptr<const RecordSlot>* record, bool* end, Fault* fault);
 
-  // position returns where the next record is.
+  // position returns the position of the next record.
   const WalkPosition& position() const { return position_; }
 
   // Seek makes Next continue at a position.
   void Seek(const WalkPosition& at);
 
-  // Fits reports whether a position is one of this list of files.
+  // Fits reports whether a position is valid in this list of files.
   bool Fits(const WalkPosition& at) const { return walk_.Fits(at); }
 
  private:
@@ -59,14 +59,14 @@ class RecordBlocks {
   const FileList& files_;
   const std::shared_ptr<BlockPool> pool_;
 
-  // Of the calling thread.
+  // State of the calling thread.
   WalkPosition position_;
   std::shared_ptr<const RecordBlock> block_;  // whose records are next
   size_t taken_ = 0;                          // number of records taken
   RecordWalk walk_;
 
-  // Of the thread that finds a block.
-  FileCursor found_;  // where the next block begins
+  // State of the thread that finds a block.
+  FileCursor found_;  // start of the next block
   size_t piece_;
 
   ReadAhead ahead_;  // the last member: its threads use the others

@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-// TextSlot holds a record that is a text. The text "refused" is none.
+// TextSlot holds a text record. It refuses the text "refused".
 class TextSlot : public RecordSlot {
  public:
   std::string_view text() const { return text_; }
@@ -90,7 +90,7 @@ TEST_P(RecordBlocksTest, GoesOnFromEveryPosition) {
   }
 }
 
-// A slot that is held keeps its record; the others are used again.
+// A referenced slot keeps its record; the others are reused.
 TEST_P(RecordBlocksTest, UsesSlotsAgain) {
   std::string bytes;
   for (int i = 0; i < 5000; ++i) bytes += Frame(std::to_string(i));
@@ -172,7 +172,7 @@ TEST_P(RecordBlocksTest, NamesWhatIsWrongWithAFile) {
   EXPECT_EQ(fault_.cause, Cause::kNotFound);
 }
 
-// A file that is damaged while it is read is not what a position says.
+// A file that was changed does not match a position.
 TEST_P(RecordBlocksTest, FindsAFileThatChanged) {
   const auto reader = Open();
   EXPECT_EQ(Read(reader.get(), 1), "a0 more");
@@ -183,7 +183,7 @@ TEST_P(RecordBlocksTest, FindsAFileThatChanged) {
   EXPECT_EQ(fault_.cause, Cause::kTruncated) << fault_.text;
 }
 
-// What was not read ahead yet is found to be wrong when it is read.
+// Damage to records that were not read ahead yet is found when they are read.
 TEST_P(RecordBlocksTest, NamesWhatChangedWhileItWasRead) {
   const std::string large(1 << 20, 'x');
   std::string bytes;
@@ -210,7 +210,7 @@ TEST_P(RecordBlocksTest, NamesWhatChangedWhileItWasRead) {
   }
 }
 
-// A reader may be left at any moment, and started anywhere.
+// A reader may be destroyed at any moment, and started anywhere.
 TEST_P(RecordBlocksTest, IsLeftWhileItReadsAhead) {
   std::string bytes;
   for (int i = 0; i < 2000; ++i) bytes += Frame(std::string(1000, 'x'));

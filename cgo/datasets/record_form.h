@@ -1,4 +1,5 @@
-// What records hold: the attributes of the ops that decode one at a time.
+// The contents of records: the attributes of the ops that decode one record at
+// a time.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_FORM_H_
 #define MILLRACE_CGO_DATASETS_RECORD_FORM_H_
 
@@ -17,10 +18,10 @@ namespace millrace {
 
 constexpr char kExamples[] = "examples";
 
-// CheckLists checks what is particular to the lists of Examples.
+// CheckLists checks the rules for lists of Examples.
 absl::Status CheckLists(bool examples, const BatchSpec& batch);
 
-// RecordForm is which features records have, lists or not.
+// RecordForm describes the features of records, including lists.
 class RecordForm {
  public:
   // Read reads and checks the attributes.
@@ -28,8 +29,8 @@ class RecordForm {
 
   const BatchSpec& batch() const { return batch_; }
 
-  // NewDecoder returns what decodes one record at a time, whose lists it may
-  // leave where they are.
+  // NewDecoder returns a decoder of one record at a time. It may refer to lists
+  // in the record instead of copying them.
   std::unique_ptr<RowDecoder> NewDecoder() const;
 
   // IsUsual reports whether a record has the usual form (usual_form.h).
@@ -52,8 +53,8 @@ class RecordRow {
   explicit RecordRow(const RecordForm& form)
       : form_(form), decoder_(form.NewDecoder()) {}
 
-  // Decode decodes a record. A fault names the feature, not the record. What
-  // the lists have may refer to the record.
+  // Decode decodes a record. A fault names the feature, not the record. The
+  // lists may refer to the record.
   bool Decode(std::string_view record, Fault* fault);
 
   // fixed returns the spec of a feature of fixed size, and list the spec of a

@@ -1,4 +1,4 @@
-// What frames a record: its length before it, and two checksums.
+// The frame of a record: its length, and two checksums.
 //
 //   length uint64 | its checksum uint32 | data | the data's checksum uint32
 #ifndef MILLRACE_CGO_DATASETS_RECORD_FRAME_H_

@@ -62,7 +62,7 @@ bool RecordGroup::Decode(std::string_view record, Fault* fault) {
   return true;
 }
 
-// Refer finds the values of a column that was decoded.
+// Refer finds the values of a decoded column.
 void RecordGroup::Refer(size_t column) {
   const ChunkSpec::Column& c = chunks_.columns()[column];
   const size_t feature = spec_.feature(column);

@@ -1,4 +1,4 @@
-// Records that are read straight into groups of one.
+// Groups of one record, read directly from files.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_GROUP_H_
 #define MILLRACE_CGO_DATASETS_RECORD_GROUP_H_
 
@@ -18,7 +18,7 @@
 
 namespace millrace {
 
-// RecordSpec is the attributes that say how columns are stored in records.
+// RecordSpec has the attributes for the columns' form in records.
 class RecordSpec {
  public:
   // Read reads and checks the attributes.
@@ -27,7 +27,7 @@ class RecordSpec {
 
   const RecordForm& form() const { return form_; }
 
-  // feature returns the feature that a column is.
+  // feature returns the feature of a column.
   size_t feature(size_t column) const {
     return static_cast<size_t>(features_[column]);
   }

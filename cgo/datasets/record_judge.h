@@ -18,18 +18,18 @@ namespace millrace {
 
 constexpr char kJudge[] = "f";
 
-// RecordJudge is the function that a dataset of an op with the attribute "f"
-// asks about records that it cannot decode, or not for sure. The arguments are
-// the number of the file, the record in it and its offset; where records come
-// in a computed order its position in that order, in place of the offset. The
-// last one is a vector of its data, empty if it could not be read. The results
-// are the record to go on with and its offset: -1 and -1 if this record
-// is good, and any record and -1 if the rest of the file is to be left out. The
-// function fails where the run has to end.
+// RecordJudge is the function that a dataset op with the attribute "f" calls
+// for records that it cannot certainly decode. The arguments are the index of
+// the file, the record in it and its offset or, in a computed order, its
+// position in that order instead of the offset. The last argument is a vector
+// of its data, empty if it could not be read. The results are the record to
+// continue with and its offset: -1 and -1 if this record is good, and any
+// record and -1 if the rest of the file is to be skipped. The function fails if
+// the run has to end.
 class RecordJudge {
  public:
-  // Read returns what is known of the function when the kernel is made;
-  // nullptr for an op without one.
+  // Read returns the function's metadata when the kernel is made; nullptr for
+  // an op without a function.
   static absl::Status Read(
       tensorflow::OpKernelConstruction* ctx,
       std::shared_ptr<tensorflow::data::FunctionMetadata>* metadata);
@@ -40,7 +40,7 @@ class RecordJudge {
       std::shared_ptr<tensorflow::data::FunctionMetadata> metadata,
       std::unique_ptr<tensorflow::data::CapturedFunction>* judge);
 
-  // Start has an iterator use the judge of its dataset, if it has one.
+  // Start makes an iterator use the judge of its dataset, if there is one.
   absl::Status Start(tensorflow::data::IteratorContext* ctx,
                      tensorflow::data::CapturedFunction* judge);
 
@@ -48,15 +48,15 @@ class RecordJudge {
   bool there() const { return function_ != nullptr; }
 
   // Ask decides about a record, whose data are nullptr if it could not be read,
-  // and returns where to go on if it is bad.
+  // and returns where to continue if it is bad.
   absl::Status Ask(tensorflow::data::IteratorContext* ctx,
                    const WalkPosition& record, const std::string_view* data,
                    bool* good, WalkPosition* next) const;
 
-  // PassOver asks about the record of a fault, and has the walk go on behind it
-  // if it is bad. Without a judge, or where no record is at fault, the fault is
-  // a failure. `data` is nullptr if the record could not be read, `first_file`
-  // the number of the walk's first file.
+  // PassOver calls the judge for the record of a fault, and makes the walk
+  // continue after it if it is bad. Without a judge, or if no record is at
+  // fault, the fault is a failure. `data` is nullptr if the record could not be
+  // read, `first_file` is the index of the walk's first file.
   absl::Status PassOver(tensorflow::data::IteratorContext* ctx,
                         const Fault& fault, const std::string_view* data,
                         int64_t first_file, RecordWalk* walk, bool* good) const;

@@ -7,7 +7,7 @@ namespace millrace {
 namespace {
 
 constexpr uint64_t kPartStep =
-    0xd6e8feb86659fd93u;  // between the seeds of parts
+    0xd6e8feb86659fd93u;  // distance between the seeds of parts
 constexpr uint64_t kDrawStep = 0x9e3779b97f4a7c15u;
 constexpr int kPassShift = 32;  // passes of a part within one epoch
 
@@ -57,7 +57,7 @@ int64_t PartOrder::AtBlocks(int64_t pass, int64_t position) {
     window_ = window;
   }
   int64_t at = first + mix_.At(position - first);
-  // Of the blocks one after the other, only the last one may be short.
+  // Only the last of the blocks may be short.
   const int64_t missing = blocks * block_ - records_;
   if (at >= (short_at_ + 1) * block_ - missing) at += missing;
   return order_.At(at / block_) * block_ + at % block_;
@@ -71,7 +71,7 @@ RecordOrder::RecordOrder(OrderSpec spec)
   }
 }
 
-// Draw returns the part that a position of an epoch is of.
+// Draw returns the part of a position of an epoch.
 size_t RecordOrder::Draw(int64_t at) const {
   auto state = static_cast<uint64_t>(spec_.seed);
   state = SplitMix(&state) + static_cast<uint64_t>(at) * kDrawStep;

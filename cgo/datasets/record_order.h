@@ -1,4 +1,4 @@
-// Which record comes when, where records are read by their place.
+// The order of records that are read by their location.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_ORDER_H_
 #define MILLRACE_CGO_DATASETS_RECORD_ORDER_H_
 
@@ -23,24 +23,24 @@ struct OrderPart {
                                   // they are no part's before it
 };
 
-// OrderSpec says which order to compute. docs/records.md describes the orders,
-// and loaders/permutation computes the same ones in Go but for kBuffer, which
-// is tf.data's.
+// OrderSpec selects an order. docs/records.md describes the orders, and
+// loaders/permutation computes the same ones in Go, except kBuffer, which is
+// tf.data's.
 struct OrderSpec {
   Shuffling shuffling = Shuffling::kNone;
   int64_t seed = 0;
-  int64_t block = 1;             // records of a block
+  int64_t block = 1;             // records per block
   int64_t mixed = 1;             // records that are mixed with each other
   std::vector<OrderPart> parts;  // at least one, none empty
   int64_t begin = 0;  // first position of the shard in each epoch's order
   int64_t size = 0;   // size of the shard, at least 1
 
-  // Of kBuffer, which is of all records of the files, in one part.
+  // For kBuffer, which has all records of the files in one part.
   BufferSizes buffers;
   std::vector<int64_t> counts;  // the records of each file
 };
 
-// PartOrder is the order of one part. Not for several threads.
+// PartOrder is the order of one part. Not thread-safe.
 class PartOrder {
  public:
   PartOrder(const OrderSpec& spec, size_t part);
@@ -56,14 +56,14 @@ class PartOrder {
   int64_t pass_ = -1;  // the pass of order_
   Permutation order_;  // permutation of the records, or of the blocks
   int64_t short_at_ =
-      0;                 // where the last block comes, which may be a short one
+      0;                 // position of the last block, which may be short
   int64_t window_ = -1;  // the window of mix_
   Permutation mix_;
 };
 
 // RecordOrder is an order of records. Positions count the records of all
-// epochs, one epoch after the other. It is quick at positions that follow each
-// other. Not for several threads.
+// epochs, one epoch after the other. It is fast for consecutive positions. Not
+// for several threads.
 class RecordOrder {
  public:
   explicit RecordOrder(OrderSpec spec);
@@ -73,11 +73,11 @@ class RecordOrder {
   // At returns the index, over all files, of the record at a position.
   int64_t At(int64_t position);
 
-  // buffers returns the order of kBuffer, nullptr of another one.
+  // buffers returns the order of kBuffer, nullptr for other orders.
   BufferOrder* buffers() { return buffers_ ? &*buffers_ : nullptr; }
 
-  // WindowEnd returns a later position up to which reading at once pays off:
-  // the end of the records that are mixed with each other.
+  // WindowEnd returns a later position up to which reading at once is
+  // worthwhile: the end of the records that are mixed with each other.
   int64_t WindowEnd(int64_t position) const;
 
  private:

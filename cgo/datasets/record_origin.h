@@ -1,4 +1,4 @@
-// Where the records that an op is given come from, as its inputs say.
+// The locations of an op's input records, from its inputs.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_ORIGIN_H_
 #define MILLRACE_CGO_DATASETS_RECORD_ORIGIN_H_
 
@@ -19,8 +19,8 @@ namespace millrace {
 constexpr char kPlacedFiles[] = "placed_files";
 constexpr char kPlaced[] = "placed";
 
-// ReadOrigin reads the input with the files' names, an empty vector where the
-// attribute says that records carry no place.
+// ReadOrigin reads the input with the files' names, an empty vector if the
+// attribute declares records without locations.
 inline absl::Status ReadOrigin(tensorflow::OpKernelContext* ctx, bool placed,
                                RecordOrigin* origin) {
   const tensorflow::Tensor* names;
@@ -33,8 +33,8 @@ inline absl::Status ReadOrigin(tensorflow::OpKernelContext* ctx, bool placed,
   return absl::OkStatus();
 }
 
-// AddRecord adds a record to a batch as its row `row`. It is the element of
-// that number of the op's input.
+// AddRecord adds a record to a batch as its row `row`. `element` is its index
+// in the op's input.
 inline absl::Status AddRecord(const RecordOrigin& origin,
                               std::string_view record, int64_t row,
                               int64_t element, Batcher* batcher) {

@@ -72,7 +72,7 @@ bool RecordReader::Reserve(size_t want, Fault* fault) {
   return true;
 }
 
-// Fill buffers `want` bytes, or what is left of the file.
+// Fill buffers `want` bytes, or the rest of the file.
 bool RecordReader::Fill(size_t want, size_t* got, Fault* fault) {
   for (;;) {
     *got = end_ - begin_;
@@ -83,8 +83,8 @@ bool RecordReader::Fill(size_t want, size_t* got, Fault* fault) {
       room = std::min(want, *got + static_cast<size_t>(left));
       if (room == *got) return true;
     } else if (*got < capacity_) {
-      // A full buffer doubles, and no other: a source gives some 64 KiB at a
-      // time, and to copy the record for each of them takes its square.
+      // Only a full buffer doubles: a source returns some 64 KiB at a time, and
+      // copying the record for each of them would take quadratic time.
       room = std::min(want, capacity_);
     } else {
       room = std::min(want, std::max(2 * *got, minimum_));
@@ -125,7 +125,7 @@ void RecordReader::Describe(Fault* fault) const {
   fault->At(path_, record, current_);
 }
 
-// Fail places a fault of the source, or of the record that cannot be read.
+// Fail adds the location to a fault of the source, or of the unreadable record.
 RecordReader::Outcome RecordReader::Fail(Fault* fault) const {
   Describe(fault);
   return Outcome::kFault;
@@ -172,7 +172,7 @@ RecordReader::Outcome RecordReader::Next(std::string_view* record,
   int64_t left = source_->left();
   if (left >= 0) left += static_cast<int64_t>(end_ - begin_ - kHeader);
   if (length > kMaxRecord) return TooLarge(fault, length, left);
-  // Without what is left of the file the bytes themselves tell.
+  // If the rest of the file is unknown, the bytes read decide.
   const size_t whole = kHeader + static_cast<size_t>(length) + kFooter;
   const bool fits = left < 0 || static_cast<uint64_t>(left) >= length + kFooter;
   if (fits && !Fill(whole, &got, fault)) return Fail(fault);

@@ -16,15 +16,15 @@
 
 namespace millrace {
 
-// RecordReader reads the records of one file and checks both checksums of
-// each. What a header claims is checked against a cap, and against what is left
-// of the file where that is known, before any memory is taken. Where it is not
-// known memory grows with the bytes that come. Not for several threads.
+// RecordReader reads the records of one file and checks both checksums of each.
+// The length in a header is compared with a cap and, if known, with the rest of
+// the file before memory is allocated. If the rest is unknown, memory grows
+// with the bytes that arrive. Not thread-safe.
 class RecordReader {
  public:
   enum class Outcome { kRecord, kEnd, kFault };
 
-  // `open` opens the files; without it they are uncompressed local ones.
+  // `open` opens the files; without it files are uncompressed and local.
   explicit RecordReader(size_t buffer_bytes, OpenSource open = OpenFile);
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
@@ -33,11 +33,11 @@ class RecordReader {
   bool Open(const std::string& path, int64_t offset, int64_t ordinal,
             Fault* fault);
 
-  // This is Open for what was opened already; nullptr is a fault.
+  // Open of a source that is already open; nullptr is a fault.
   bool Open(std::unique_ptr<ByteSource> source, const std::string& path,
             int64_t offset, int64_t ordinal, Fault* fault);
 
-  // Close closes the file; a reader without one can open another.
+  // Close closes the file; then the reader can open another.
   void Close();
 
   // Next returns the next record, which is valid until the call after it.
@@ -53,14 +53,14 @@ class RecordReader {
   // NextRun.
   void ReadExactly(bool exactly) { exactly_ = exactly; }
 
-  // moved returns how many buffered bytes were copied to another place.
+  // moved returns the number of buffered bytes that were moved.
   int64_t moved() const { return moved_; }
 
   bool is_open() const { return source_ != nullptr; }
-  // Where the next record is, in the inflated file.
+  // Offset of the next record in the inflated file.
   int64_t offset() const { return next_; }
   int64_t ordinal() const { return ordinal_; }
-  // Where the last record is.
+  // Offset of the last record.
   int64_t last_offset() const { return current_; }
 
   // Describe adds file, record and offset of the last record to a fault.
@@ -85,7 +85,7 @@ class RecordReader {
   int64_t ordinal_ = 0;  // of the next record
   std::unique_ptr<char[]> buffer_;
   size_t capacity_ = 0;
-  size_t begin_ = 0;  // what is buffered and not yet taken
+  size_t begin_ = 0;  // buffered bytes that are not consumed yet
   size_t end_ = 0;
   int64_t moved_ = 0;
 };

@@ -66,8 +66,8 @@ TEST(RecordReader, ReadsAnEmptyFile) {
   EXPECT_EQ(fault.cause, Cause::kNone);
 }
 
-// A file that is cut at any byte gives the records before, and a fault unless
-// the cut is between two of them.
+// A file that is cut at any byte yields the records before the cut, and a fault
+// unless the cut is between two records.
 TEST(RecordReader, FindsEachCut) {
   const std::vector<std::string> records = Numbered(10);
   const std::string bytes = Framed(records);
@@ -109,7 +109,7 @@ TEST(RecordReader, FindsEachFlippedBit) {
   }
 }
 
-// A header can have a right checksum and claim anything.
+// A header with a correct checksum may claim any length.
 TEST(RecordReader, TakesNoMemoryForWhatAHeaderClaims) {
   const struct {
     uint64_t length;
@@ -145,7 +145,7 @@ TEST(RecordReader, SaysWhichFileCannotBeOpened) {
       {file.path() + ".none", Cause::kNotFound, "open"},
       {file.path() + "/below", Cause::kNotFound, "open"},
       {dir, Cause::kFailedPrecondition, "not a regular file"},
-      // Nobody writes to it: the opening must not wait.
+      // The pipe has no writer: opening must not wait.
       {fifo, Cause::kFailedPrecondition, "not a regular file"},
   };
   for (const auto& test : tests) {
@@ -190,7 +190,7 @@ TEST(RecordReader, RefusesOffsetsOutsideTheFile) {
   }
 }
 
-// What a file had when it was opened is what is read: a change is a fault.
+// A file is read up to its size when it was opened; a change is a fault.
 TEST(RecordReader, FindsAFileThatChangesWhileItIsRead) {
   const std::string record(100000, 'r');
   const std::string bytes = Framed({record, record, record});
@@ -222,8 +222,8 @@ TEST(RecordReader, FindsAFileThatChangesWhileItIsRead) {
   }
 }
 
-// Dripping is a source that does not know its length and gives 64 KiB at a
-// time, as one that inflates does.
+// Dripping is a source of unknown length that returns 64 KiB at a time, like an
+// inflating source.
 class Dripping : public ByteSource {
  public:
   explicit Dripping(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -245,8 +245,8 @@ class Dripping : public ByteSource {
   size_t at_ = 0;
 };
 
-// Where it is not known how much is left, a record of n bytes is copied no more
-// than twice.
+// If the rest of the file is unknown, a record of n bytes is copied at most
+// twice.
 TEST(RecordReader, CopiesALongRecordNoMoreThanTwice) {
   for (const size_t n : {size_t{1} << 20, size_t{32} << 20}) {
     const std::vector<std::string> records = {"a", std::string(n, 'x'), "b"};

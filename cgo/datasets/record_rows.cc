@@ -14,11 +14,11 @@ namespace millrace {
 namespace {
 
 constexpr size_t kFrame = kHeader + kFooter;
-constexpr size_t kMost = 64 << 20;    // bytes; what needs more is RecordWalk's
+constexpr size_t kMost = 64 << 20;    // bytes; RecordWalk reads larger ones
 constexpr size_t kStride = 64 << 10;  // capacities are multiples of it
 
-// A call of the system reads what the records are thought to take, but not
-// more, which would not fit the processor's own cache.
+// A system call reads the estimated size of the records, but at most this,
+// which fits the processor's own cache.
 constexpr size_t kPiece = 512 << 10;
 
 bool Matches(const char* data, size_t n, const char* checksum) {
@@ -54,14 +54,14 @@ bool RecordRows::ReadTo(const FileCursor& cursor, int64_t offset,
   return true;
 }
 
-// Worth returns how many bytes are worth reading for n records.
+// Worth returns the number of bytes worth reading for n records.
 size_t RecordRows::Worth(size_t n) const {
   const size_t most = std::min(n, kPiece);
   return mean_ == 0 ? kPiece : std::clamp(most * (mean_ + 1), kFrame, kPiece);
 }
 
 // FindInFile finds records of the open file, up to n in all. It returns false
-// where something is not as it should be.
+// at a fault.
 bool RecordRows::FindInFile(FileCursor* cursor, size_t n) {
   WalkPosition at = cursor->at();
   const int64_t size = cursor->file()->size();

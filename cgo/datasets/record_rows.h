@@ -1,4 +1,4 @@
-// A number of records that follow each other in plain local files.
+// Consecutive records of plain local files.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_ROWS_H_
 #define MILLRACE_CGO_DATASETS_RECORD_ROWS_H_
 
@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// RecordRows is a number of records in one piece of memory. Records of several
-// files and epochs may be among them. Not for several threads.
+// RecordRows is a number of records in one piece of memory. They may be from
+// several files and epochs. Not thread-safe.
 class RecordRows {
  public:
   // Find reads the next n records from a cursor on, and checks their headers.
@@ -21,7 +21,7 @@ class RecordRows {
   // is after the records, or undefined after false.
   bool Find(FileCursor* cursor, size_t n);
 
-  // size returns how many records there are.
+  // size returns the number of records.
   size_t size() const { return records_.size(); }
 
   // record returns the data of a record, valid until the next Find.
@@ -32,10 +32,10 @@ class RecordRows {
   // Intact reports whether the checksum of a record is right.
   bool Intact(size_t i) const;
 
-  // bytes returns how many bytes of the files the records take.
+  // bytes returns the size of the records in the files.
   size_t bytes() const { return end_; }
 
-  // behind returns where the next record begins.
+  // behind returns the start of the next record.
   const WalkPosition& behind() const { return behind_; }
 
  private:
@@ -54,7 +54,7 @@ class RecordRows {
   size_t capacity_ = 0;
   size_t end_ = 0;   // end of the records that were found
   size_t read_ = 0;  // bytes that were read
-  size_t mean_ = 0;  // bytes of a record of the last Find
+  size_t mean_ = 0;  // mean size of a record in the last Find
   std::vector<Record> records_;
 };
 

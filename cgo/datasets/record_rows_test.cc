@@ -91,7 +91,7 @@ TEST_F(RecordRowsTest, ReadsRecordsOfAllSizes) {
   EXPECT_EQ(Read(&cursor, 1), large + " ");
 }
 
-// Whoever reads one record after the other says what is wrong.
+// Faults are left to a reader of single records.
 TEST_F(RecordRowsTest, LeavesFaultsToOthers) {
   const std::string whole = Frame("a0") + Frame("a1") + Frame("a2");
   std::string header = whole;
@@ -119,7 +119,7 @@ TEST_F(RecordRowsTest, TellsDamagedData) {
   EXPECT_EQ(Read(&cursor, 3), "a0 a0? a2 ");
 }
 
-// A file that shrank is a fault, and no signal.
+// A file that shrank is a fault, not a signal.
 TEST_F(RecordRowsTest, LeavesAFileThatShrinks) {
   const std::string large(1 << 20, 'x');
   a_.Write(Frame(large) + Frame(large) + Frame(large));

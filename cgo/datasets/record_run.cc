@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-// What a thread reads at a time of a run of records. It stays in the second
+// The part of a run that a thread reads at a time. It stays in the second-level
 // cache until its checksums are computed.
 constexpr size_t kSliceBytes = 128 << 10;
 constexpr size_t kSlice = 8;  // records

@@ -1,4 +1,4 @@
-// Records that are all alike but for the values of one feature.
+// Records that differ only in the values of one feature.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_RUN_H_
 #define MILLRACE_CGO_DATASETS_RECORD_RUN_H_
 
@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-// Layout is what records look like in which only the values of one feature
-// change: these bytes, `values` bytes, and those bytes.
+// Layout is the common layout of records that differ only in the values of one
+// feature: fixed bytes, `values` bytes, and fixed bytes.
 struct Layout {
   std::string before;
   std::string after;
@@ -27,12 +27,11 @@ struct Layout {
 int64_t ReadRun(const FileSource& file, const Layout& layout, int64_t offset,
                 int64_t n, char* to, WorkerPool* pool);
 
-// ReadAlike is ReadRun by the calling thread alone. Several threads may call
-// it.
+// ReadAlike is ReadRun in the calling thread only. Several threads may call it.
 int64_t ReadAlike(const FileSource& file, const Layout& layout, int64_t offset,
                   int64_t n, char* to);
 
-// RunBytes returns the bytes of a record of a layout with what frames it.
+// RunBytes returns the size of a record of a layout with its frame.
 inline int64_t RunBytes(const Layout& layout) {
   constexpr int64_t kFrame = 16;
   return static_cast<int64_t>(layout.size()) + kFrame;

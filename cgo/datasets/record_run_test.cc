@@ -68,7 +68,7 @@ TEST_P(NextRunTest, ReadsValuesUpToTheNumberWanted) {
 }
 
 // The run ends before a record that is not of the layout, or is damaged. Next
-// reads that one and tells what is wrong with it.
+// reads that record and reports its fault.
 TEST_P(NextRunTest, EndsBeforeAnOddRecord) {
   std::string damaged = Frame(Record(1));
   damaged[15] ^= 1;

@@ -1,4 +1,4 @@
-// Where each record of a list of files is.
+// The location of each record of a list of files.
 #ifndef MILLRACE_CGO_DATASETS_RECORD_TABLE_H_
 #define MILLRACE_CGO_DATASETS_RECORD_TABLE_H_
 
@@ -14,9 +14,9 @@
 
 namespace millrace {
 
-// RecordTable knows the place of every record of plain files by the lengths
-// that an index has. Records are numbered over all files. Several threads may
-// use it.
+// RecordTable has the location of every record of plain files, computed from
+// the lengths in an index. Records are numbered over all files. Several threads
+// may use it.
 class RecordTable {
  public:
   struct Entry {
@@ -26,9 +26,9 @@ class RecordTable {
     uint32_t length = 0;  // length of the data
   };
 
-  // `counts` are the records of each file, none negative, and `lengths` those
-  // of all records, as many as the counts add up to. They must outlive the
-  // table.
+  // `counts` has the number of records of each file, not negative, and
+  // `lengths` the length of every record: the sum of the counts is their
+  // number. They must outlive the table.
   RecordTable(std::vector<std::string> names,
               const std::vector<int64_t>& counts, const uint32_t* lengths)
       : names_(std::move(names)), lengths_(lengths) {
@@ -48,16 +48,16 @@ class RecordTable {
   uint32_t length(int64_t number) const { return lengths_[number]; }
   const std::vector<std::string>& names() const { return names_; }
 
-  // bytes returns how large all files are.
+  // bytes returns the total size of all files.
   int64_t bytes() const {
     return std::accumulate(ends_.begin(), ends_.end(), int64_t{0});
   }
 
-  // file_bytes returns how large a file is.
+  // file_bytes returns the size of a file.
   int64_t file_bytes(int64_t file) const { return ends_[file]; }
 
-  // Find returns the place of a record. `file` is where to begin to look for
-  // its file: 0, or the file of a record before it.
+  // Find returns the location of a record. `file` is the first file to search:
+  // 0, or the file of an earlier record.
   Entry Find(int64_t number, int64_t file = 0) const {
     if (number >= starts_[file + 1]) {
       file =
@@ -81,7 +81,7 @@ class RecordTable {
   const std::vector<std::string> names_;
   const uint32_t* const lengths_;
   std::vector<int64_t> starts_ = {
-      0};                       // records of the files before, and of all
+      0};                       // records before each file, and the total
   std::vector<int64_t> ends_;   // bytes of each file
   std::vector<int64_t> marks_;  // offset of each 16th record in its file
 };

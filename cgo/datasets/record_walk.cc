@@ -77,7 +77,7 @@ bool RecordWalk::Miscounted(const std::string& has, Fault* fault) const {
 }
 
 // NextFile opens the file of the position, or the first of the next epoch. An
-// epoch without a record ends the walk, as the ones behind it have none either.
+// epoch without a record ends the walk, because later epochs have none either.
 bool RecordWalk::NextFile(bool* end, Fault* fault) {
   const auto files = static_cast<int64_t>(files_.names.size());
   *end = files_.epochs >= 0 && at_.epoch >= files_.epochs;

@@ -15,17 +15,17 @@
 
 namespace millrace {
 
-// FileList is which files to read and how often.
+// FileList has the files to read, and the number of passes.
 struct FileList {
   std::vector<std::string> names;
-  std::vector<int64_t> counts;  // the records of each file, -1 if not known
-  int64_t epochs = 1;           // passes over all files, -1 for no end
+  std::vector<int64_t> counts;  // records of each file, -1 if unknown
+  int64_t epochs = 1;           // passes over all files, -1: endless
 
-  // Records returns how many records a pass has, -1 if that is not known.
+  // Records returns the number of records of a pass, -1 if it is unknown.
   int64_t Records() const;
 };
 
-// WalkPosition is where the next record is: the state of an iterator.
+// WalkPosition is the position of the next record: the state of an iterator.
 struct WalkPosition {
   int64_t epoch = 0;
   int64_t file = 0;
@@ -34,13 +34,13 @@ struct WalkPosition {
   int64_t seen = 0;  // records of the epoch in the files before
 };
 
-// RecordWalk reads the records of a list of files, epoch after epoch. Another
-// number of records in a file than was counted is a fault. Not for several
+// RecordWalk reads the records of a list of files, epoch after epoch. A file
+// with another number of records than its count is a fault. Not for several
 // threads.
 class RecordWalk {
  public:
-  // The list must outlive the walk. `threads` counts the files that are
-  // inflated at the same time, if they are compressed.
+  // The list must outlive the walk. `threads` is the number of compressed files
+  // that are inflated at the same time.
   RecordWalk(const FileList& files, size_t buffer_bytes, OpenSource open,
              int64_t threads = 1);
 
@@ -48,19 +48,19 @@ class RecordWalk {
   // that there is none.
   bool Next(std::string_view* record, bool* end, Fault* fault);
 
-  // position returns where the next record is.
+  // position returns the position of the next record.
   WalkPosition position() const;
 
-  // Seek has Next go on at a position.
+  // Seek makes Next continue at a position.
   void Seek(const WalkPosition& at);
 
-  // Fits reports whether a position is one of this list of files.
+  // Fits reports whether a position is valid in this list of files.
   bool Fits(const WalkPosition& at) const;
 
   // Describe adds file, record and offset of the last record to a fault.
   void Describe(Fault* fault) const { reader_.Describe(fault); }
 
-  // The place of the last record.
+  // The location of the last record.
   int64_t file() const { return at_.file; }
   int64_t ordinal() const { return reader_.ordinal() - 1; }
   int64_t offset() const { return reader_.last_offset(); }
@@ -70,7 +70,7 @@ class RecordWalk {
   bool Miscounted(const std::string& has, Fault* fault) const;
 
   const FileList& files_;
-  WalkPosition at_;  // of the open file's begin, or where the next one goes on
+  WalkPosition at_;  // start of the open file, or the position in the next one
   FilesAhead ahead_;
   RecordReader reader_;
 };

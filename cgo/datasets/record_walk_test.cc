@@ -22,7 +22,8 @@ class RecordWalkTest : public ::testing::Test {
     return files;
   }
 
-  // All returns the records up to a number of them, and what ended the walk.
+  // All returns the records up to a number of them, and the end or fault of the
+  // walk.
   std::string All(RecordWalk* walk, size_t most = 100) {
     std::string all;
     for (size_t n = 0; n < most; ++n) {
@@ -63,7 +64,7 @@ TEST_F(RecordWalkTest, CountsTheRecordsOfAnEpoch) {
   EXPECT_EQ(FileList().Records(), 0);
 }
 
-// Many epochs without a record must neither take long nor the stack.
+// Many epochs without a record must neither take long nor overflow the stack.
 TEST_F(RecordWalkTest, EndsWhereNoFileHasARecord) {
   FileList files;
   files.epochs = INT64_MAX;

@@ -1,7 +1,7 @@
 // MillraceRecordsDataset yields the records of TFRecord files.
-// MillraceJudgedRecordsDataset leaves bad ones out: those that it cannot
-// decode, or only as TensorFlow reads what is no protobuf, it asks a function
-// of the graph about (record_judge.h).
+// MillraceJudgedRecordsDataset skips bad ones: a function of the graph decides
+// about records that it cannot decode, or that only TensorFlow's lenient parser
+// accepts (record_judge.h).
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +33,7 @@ struct Args : FileInputs {
   int64_t first_file = 0;
 };
 
-// GoodRecords is what records have to be decoded to.
+// GoodRecords describes the features that a record must decode to.
 struct GoodRecords {
   RecordForm form;
   std::vector<int64_t> most;  // elements of each list, -1 for any number
@@ -50,8 +50,8 @@ class RecordsDataset : public TypedDataset {
  public:
   using Judge = std::unique_ptr<data::CapturedFunction>;
 
-  // Without a judge the first bad record is a failure, and only one that cannot
-  // be read is bad.
+  // Without a judge the first bad record is a failure, and only unreadable
+  // records are bad.
   RecordsDataset(OpKernelContext* ctx, bool placed, Args args,
                  std::optional<GoodRecords> good, Judge judge)
       : TypedDataset(ctx, "MillraceRecords", {DT_STRING},
@@ -161,7 +161,7 @@ class RecordsDataset::Iterator
  private:
   const Args& args() const { return dataset()->args_; }
 
-  // Next reads the next record, and passes over a bad one.
+  // Next reads the next record, and skips bad ones.
   absl::Status Next(data::IteratorContext* ctx, std::string_view* record,
                     bool* good, bool* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Fault fault;
@@ -182,7 +182,7 @@ class RecordsDataset::Iterator
     return *good && !decoded ? ToStatus(fault) : absl::OkStatus();
   }
 
-  // Fits reports whether the lists that were just decoded are not too long.
+  // Fits reports whether the last decoded lists are short enough.
   bool Fits(Fault* fault) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const std::vector<int64_t>& most = dataset()->good_->most;
     for (size_t i = 0; i < most.size(); ++i) {

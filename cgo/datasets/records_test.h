@@ -1,5 +1,5 @@
 // Records and files for tests, written field by field, so that a test can also
-// write what no protobuf library would.
+// write bytes that a protobuf library would not.
 #ifndef MILLRACE_CGO_DATASETS_RECORDS_TEST_H_
 #define MILLRACE_CGO_DATASETS_RECORDS_TEST_H_
 
@@ -48,7 +48,7 @@ inline std::string Ints(const std::vector<int64_t>& values) {
   return Field(kInt64List, Field(kPacked, packed));
 }
 
-// UnpackedInts is a feature of int64s, each with a tag of its own.
+// UnpackedInts is a feature of int64s, each with its own tag.
 inline std::string UnpackedInts(const std::vector<int64_t>& values) {
   std::string list;
   for (int64_t v : values) list += '\x08' + Varint(static_cast<uint64_t>(v));
@@ -66,7 +66,7 @@ inline std::string Floats(const std::vector<float>& values) {
   return Field(kFloatList, Field(kPacked, packed));
 }
 
-// UnpackedFloats is a feature of floats, each with a tag of its own.
+// UnpackedFloats is a feature of floats, each with its own tag.
 inline std::string UnpackedFloats(const std::vector<float>& values) {
   std::string list;
   for (float v : values) list += '\x0d' + Bits(v);
@@ -124,7 +124,7 @@ class TempFile {
   TempFile(const TempFile&) = delete;
   TempFile& operator=(const TempFile&) = delete;
 
-  // Write replaces what the file holds; it stays the same file.
+  // Write replaces the contents of the file; it stays the same file.
   void Write(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
   }

@@ -1,4 +1,4 @@
-// What decodes the records of a batch.
+// Decoders of the records of a batch.
 #ifndef MILLRACE_CGO_DATASETS_ROW_DECODER_H_
 #define MILLRACE_CGO_DATASETS_ROW_DECODER_H_
 
@@ -22,24 +22,24 @@ class RowDecoder {
   // Clear begins a batch.
   virtual void Clear() = 0;
 
-  // Decode decodes one record: lists behind those of the records before, other
-  // features to row `row` of their destinations. A fault names the feature, not
-  // the record; until Cut the batch is lost with it.
+  // Decode decodes one record: lists are appended to those of earlier records,
+  // other features go to row `row` of their destinations. A fault names the
+  // feature, not the record; until Cut the batch is lost with it.
   virtual bool Decode(std::string_view record, const Destination* destinations,
                       int64_t row, Fault* fault) = 0;
 
-  // Cut takes back all lists but those of the first so many records.
+  // Cut keeps the lists of the first `records` records and removes the others.
   virtual void Cut(int64_t records) = 0;
 
   // LeaveInPlace allows lists to refer to the bytes of the record, for as long
   // as a batch is one record.
   virtual void LeaveInPlace() {}
 
-  // KeepRecords allows lists to refer to the bytes of records, which stay where
-  // they are until Clear. Joined::Copy gives the elements then.
+  // KeepRecords allows lists to refer to the bytes of records, which must stay
+  // valid until Clear. Joined::Copy then returns the elements.
   virtual void KeepRecords() {}
 
-  // list returns what was decoded of a feature that is a list.
+  // list returns the decoded elements of a feature that is a list.
   virtual const Joined& list(size_t feature) const = 0;
 
   virtual const std::vector<FeatureSpec>& features() const = 0;

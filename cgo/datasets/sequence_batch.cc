@@ -21,8 +21,8 @@ constexpr std::pair<const char*, Part> kPartNames[] = {
     {"mask", Part::kMask},     {"elements", Part::kElements},
 };
 
-// Values returns how many values an element of a list, or a feature of one
-// size, has.
+// Values returns the number of values of an element of a list, or of a feature
+// of fixed size.
 int64_t Values(const std::vector<int64_t>& dims) {
   int64_t n = 1;
   for (int64_t dim : dims) n *= dim;

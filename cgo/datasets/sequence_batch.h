@@ -1,5 +1,5 @@
-// Batches of records with lists, SequenceExamples or Examples: what becomes of
-// their features.
+// Batches of records with lists, SequenceExamples or Examples: the components
+// for their features.
 #ifndef MILLRACE_CGO_DATASETS_SEQUENCE_BATCH_H_
 #define MILLRACE_CGO_DATASETS_SEQUENCE_BATCH_H_
 
@@ -27,32 +27,32 @@ constexpr char kFills[] = "fills";
 constexpr char kFillTypes[] = "Tfills";
 constexpr char kPositions[] = "positions";
 
-// Part is what a component of a batch has of a feature.
+// Part is the part of a feature that a component of a batch contains.
 enum class Part {
-  kValues,    // of one size a row a record; of a list its elements, joined
-  kSplits,    // of a list, how many elements come before each record and in all
-  kPadded,    // of a list, a row a record, padded to a size or the longest
-  kLengths,   // of a list, the number of elements of each record
-  kMask,      // of a list, true for elements and padded with false
+  kValues,    // fixed size: one row per record; list: its elements, joined
+  kSplits,    // list: elements before each record, and the total
+  kPadded,    // list: a row per record, padded to a size or the longest
+  kLengths,   // list: the number of elements of each record
+  kMask,      // list: true for elements and padded with false
   kElements,  // the number of values of each record
 };
 
-// SequenceSpec is the attributes and inputs beyond those of BatchSpec: the
+// SequenceSpec has the attributes and inputs in addition to BatchSpec's: the
 // components of a batch, and the form of the records.
 class SequenceSpec {
  public:
   struct Component {
     Part part;
     size_t feature;
-    int64_t size;             // to pad to, -1 for the longest
-    tensorflow::Tensor fill;  // a scalar; of padded ones alone
+    int64_t size;             // size to pad to, -1 for the longest
+    tensorflow::Tensor fill;  // a scalar; for padded components only
   };
 
   // Read reads and checks the attributes.
   absl::Status Read(tensorflow::OpKernelConstruction* ctx,
                     const BatchSpec& batch);
 
-  // WithFills returns the spec with the values to pad with.
+  // WithFills returns the spec with the padding values.
   absl::Status WithFills(tensorflow::OpKernelContext* ctx,
                          SequenceSpec* spec) const;
 
@@ -65,11 +65,11 @@ class SequenceSpec {
   // examples reports whether records are Examples, not SequenceExamples.
   bool examples() const { return examples_; }
 
-  // NewDecoder returns what decodes some features of the records.
+  // NewDecoder returns a decoder of some features of the records.
   std::unique_ptr<RowDecoder> NewDecoder(
       std::vector<FeatureSpec> features) const;
 
-  // limit returns how many elements of a list there may be, -1 if any number.
+  // limit returns the maximum number of elements of a list, -1 for any number.
   int64_t limit(size_t feature) const { return limits_[feature]; }
 
   // Attrs returns the attributes that BatchSpec and AddDataset do not write by
@@ -88,7 +88,7 @@ class SequenceSpec {
   tensorflow::DataTypeVector types_;
   std::vector<tensorflow::PartialTensorShape> shapes_;
   std::vector<Component> components_;
-  std::vector<int64_t> limits_;  // of each feature
+  std::vector<int64_t> limits_;  // limit of each feature
 };
 
 // SequenceBatcher makes batches of records with lists.
@@ -122,9 +122,9 @@ class SequenceBatcher : public Batcher {
   const BatchSpec& batch_;
   const SequenceSpec& spec_;
   const std::unique_ptr<RowDecoder> decoder_;
-  std::vector<tensorflow::Tensor> fixed_;  // of each feature; lists are empty
+  std::vector<tensorflow::Tensor> fixed_;  // by feature; empty for lists
   std::vector<Destination> destinations_;
-  int64_t rows_ = 0;  // that fixed_ has room for
+  int64_t rows_ = 0;  // capacity of fixed_
 };
 
 }  // namespace millrace

@@ -11,8 +11,8 @@ namespace millrace {
 namespace {
 
 // Open reads the head of a feature's list, of this tag, and of the packed list
-// in it if there is one; `one` is the tag of a single value. What is left over
-// of a feature behind its list is nobody's.
+// in it if there is one; `one` is the tag of a single value. Bytes of a feature
+// after its list are ignored.
 bool Open(const uint8_t** p, const uint8_t** end, uint8_t tag, uint8_t one,
           bool* packed) {
   uint32_t length;
@@ -36,7 +36,7 @@ bool Open(const uint8_t** p, const uint8_t** end, uint8_t tag, uint8_t one,
 }
 
 // Each reader below reads a feature, writes at most `want` values and returns
-// how many the feature has, or -1 if it cannot be read.
+// the number of values of the feature, or -1 if it cannot be read.
 
 int64_t Floats(const uint8_t** p, const uint8_t* end, int64_t want, char* to) {
   bool packed;
@@ -70,7 +70,7 @@ int64_t Ints(const uint8_t** p, const uint8_t* end, int64_t want, char* to) {
   return count;
 }
 
-// Texts passes the strings to `take`, which returns whether it could.
+// Texts passes the strings to `take`, which returns false on failure.
 template <typename Take>
 int64_t Texts(const uint8_t** p, const uint8_t* end, int64_t want, Take take) {
   bool packed;
@@ -131,7 +131,7 @@ int64_t Element(const FeatureSpec& f, const uint8_t** p, const uint8_t* end,
                 Joined* to, Fault* fault) {
   const bool numbers = f.kind == Kind::kInt64 || f.kind == Kind::kFloat;
   if (numbers) {
-    // No memory is taken for more values than the bytes can hold.
+    // Memory is only allocated for values that the bytes can contain.
     const int64_t size = f.kind == Kind::kInt64 ? 8 : 4;
     const int64_t least = f.kind == Kind::kInt64 ? 1 : 4;
     const int64_t want = f.values <= (end - *p) / least ? f.values : 0;
@@ -181,8 +181,8 @@ void SequenceDecoder::Cut(int64_t records) {
   }
 }
 
-// Map reads a map of features or of feature lists. Of several of one key the
-// last counts, also if it is empty.
+// Map reads a map of features or of feature lists. If a key occurs several
+// times the last entry counts, even if it is empty.
 bool SequenceDecoder::Map(const uint8_t** p, const uint8_t* end, KeyMap* keys) {
   uint32_t length;
   if (!wire::Varint32(p, end, &length)) return false;
@@ -259,8 +259,8 @@ bool SequenceDecoder::Context(size_t feature, const Destination& to,
   return count == f.values || Miscounted(f, 0, count, fault);
 }
 
-// UsualList is List for elements that are as they usually are, and tells
-// whether they were.
+// UsualList is List for elements of the usual form, and reports whether they
+// have it.
 bool SequenceDecoder::UsualList(size_t feature, bool* known, Fault* fault) {
   const UsualElement& usual = elements_[feature];
   const std::string_view value = found_[feature].value;

@@ -16,10 +16,10 @@
 
 namespace millrace {
 
-// SequenceDecoder decodes SequenceExamples as TensorFlow's parser of batches
-// does: what that takes is taken here with the same values, and what it
-// refuses is refused. Only what would end its process is an error here. Not for
-// several threads.
+// SequenceDecoder decodes SequenceExamples exactly as TensorFlow's batch parser
+// does: it accepts the same records with the same values, and refuses the same
+// records. Only records that would end TensorFlow's process are errors here.
+// Not thread-safe.
 class SequenceDecoder final : public RowDecoder {
  public:
   explicit SequenceDecoder(std::vector<FeatureSpec> features);
@@ -52,9 +52,9 @@ class SequenceDecoder final : public RowDecoder {
   const std::vector<FeatureSpec> features_;
   KeyMap context_keys_;
   KeyMap list_keys_;
-  std::vector<Found> found_;   // of each feature
-  std::vector<Joined> lists_;  // likewise; empty for those of the context
-  std::vector<UsualElement> elements_;  // of each feature
+  std::vector<Found> found_;   // values of each feature
+  std::vector<Joined> lists_;  // list of each feature; empty for the context
+  std::vector<UsualElement> elements_;  // usual form of each feature
   bool keep_records_ = false;
 };
 

@@ -117,7 +117,7 @@ TEST(Joined, RefusesMoreThanThereIsMemory) {
 
 TEST(SequenceDecoder, JoinsTheListsOfABatch) {
   Batch b;
-  for (int round = 0; round < 2; ++round) {  // what was before leaves no trace
+  for (int round = 0; round < 2; ++round) {  // no state remains
     b.decoder.Clear();
     ASSERT_TRUE(b.Decode(Record(7, 3), 0)) << b.fault.text;
     ASSERT_TRUE(b.Decode(Record(9, 0), 1)) << b.fault.text;
@@ -134,7 +134,7 @@ TEST(SequenceDecoder, JoinsTheListsOfABatch) {
   }
 }
 
-// Copied returns the elements of a list as Joined::Copy gives them.
+// Copied returns the elements of a list from Joined::Copy.
 std::vector<float> Copied(const Joined& list, size_t values) {
   std::vector<float> all;
   for (size_t i = 0; i + 1 < list.splits().size(); ++i) {
@@ -147,8 +147,8 @@ std::vector<float> Copied(const Joined& list, size_t values) {
   return all;
 }
 
-// Elements that are written as usual are left in the records, until a record
-// comes that is written in another way.
+// Elements of the usual form are not copied from the records, until a record of
+// another form arrives.
 TEST(SequenceDecoder, RefersToRecordsThatStay) {
   for (const int values : {1, 2, 29, 40, 5000}) {
     std::vector<std::string> lists;
@@ -188,7 +188,8 @@ TEST(SequenceDecoder, RefersToRecordsThatStay) {
   }
 }
 
-// A list is as usual if each element is, to the last byte of its head.
+// A list has the usual form if each element has it, to the last byte of its
+// head.
 TEST(UsualElement, CountsOnlyWhatIsAsUsual) {
   for (const int values : {1, 2, 29, 40, 5000}) {
     const UsualElement usual(Spec("f", Kind::kFloat, values, true));
@@ -224,7 +225,7 @@ TEST(SequenceDecoder, DecodesPackedAndUnpackedElements) {
   EXPECT_EQ(std::memcmp(decoder.list(0).data(), want, sizeof(want)), 0);
 }
 
-// What TensorFlow accepts of odd records, with the same values.
+// Odd records that TensorFlow accepts are accepted with the same values.
 TEST(SequenceDecoder, TakesWhatTensorFlowTakes) {
   const std::string record = Record(8, 2);
   const struct {
@@ -300,7 +301,7 @@ TEST(SequenceDecoder, SaysWhatIsWrong) {
   }
 }
 
-// A list of few bytes takes little memory, whatever is asked for.
+// A list of few bytes takes little memory, whatever is requested.
 TEST(SequenceDecoder, TakesNoMemoryForValuesThatCannotBeThere) {
   for (const Kind kind : {Kind::kFloat, Kind::kInt64}) {
     SequenceDecoder decoder({Spec("f", kind, int64_t{1} << 50, true)});
@@ -313,7 +314,7 @@ TEST(SequenceDecoder, TakesNoMemoryForValuesThatCannotBeThere) {
   }
 }
 
-// A context feature and a list may have one name.
+// A context feature and a list may have the same name.
 TEST(SequenceDecoder, TellsContextAndListsApart) {
   SequenceDecoder decoder(
       {Spec("x", Kind::kInt64, 1, false), Spec("x", Kind::kInt64, 1, true)});
@@ -348,8 +349,8 @@ void Change(std::mt19937* random, std::string* record) {
   }
 }
 
-// Whatever a record holds, what was decoded of it is consistent; the address
-// sanitizer watches over the rest. The fuzz driver of cgo/fuzz compares with
+// Whatever a record contains, the decoded values are consistent; the address
+// sanitizer checks the rest. The fuzz driver of cgo/fuzz compares with
 // TensorFlow.
 TEST(SequenceDecoder, SurvivesChangedRecords) {
   std::mt19937 random(5);

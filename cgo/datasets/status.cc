@@ -9,10 +9,10 @@ namespace {
 
 constexpr char kMark[] = " [millrace.fault ";
 
-// Meaning is what TensorFlow and Go call a cause.
+// Meaning has TensorFlow's and Go's names of a cause.
 struct Meaning {
   absl::StatusCode code;
-  const char* name;  // of a class of package millrace
+  const char* name;  // name of a class of package millrace
 };
 
 Meaning Of(Cause cause) {

@@ -7,21 +7,21 @@
 
 namespace millrace {
 
-// ToStatus returns a fault as a status. Its message says everything for a
-// person, and ends with the same as data, for a program:
+// ToStatus returns a fault as a status. Its message describes the fault for a
+// person, and ends with the same as data for a program:
 //
 //   [millrace.fault class=truncated&file=%2Fa%2Fb&record=3&offset=120&what=...]
 //
 // That is the query of a URL with the keys class, one of those of Go's package
-// millrace, file, record, offset, feature and what; those that are not known
-// are left out. Every byte but letters and digits is escaped, so that nothing
-// in a name can end it. It is part of the message because a status's payload
-// gets lost: TensorFlow makes a new status of what fails within a function of a
-// Map, and takes over the code and the message alone.
+// millrace, file, record, offset, feature and what; unknown ones are omitted.
+// Every byte except letters and digits is escaped, so that a name cannot end
+// it. It is part of the message because a status's payload gets lost:
+// TensorFlow makes a new status from a failure within a function of a Map, and
+// only keeps the code and the message.
 absl::Status ToStatus(const Fault& fault);
 
-// ToFault returns a status, of TensorFlow's file systems for one, as a fault
-// without a place.
+// ToFault converts a status, for example from TensorFlow's file systems, to a
+// fault without a location.
 Fault ToFault(const absl::Status& status);
 
 }  // namespace millrace

@@ -18,15 +18,14 @@
 
 namespace millrace {
 
-// Reading without a change of threads
+// Reading without thread switches
 //
 // The question. A pipeline of queues reads one record a run. TensorFlow's
-// ReaderRead may have to wait until its queue has a file name. So it hands
-// each read to a thread of its own, also those that find the next record in
-// the open file, which are nearly all. Two changes of thread a record took most
-// of the time of a run.
+// ReaderRead may have to wait until its queue has a file name. So it runs each
+// read in a separate thread, although nearly all reads find the next record in
+// the open file. Two thread switches per record took most of the time of a run.
 //
-// The answer. TFRecordReader says whether a read has to wait:
+// The answer. TFRecordReader reports whether a read has to wait:
 //
 //   MillraceReaderRead                            TFRecordReader
 //   ------------------                            --------------
@@ -35,17 +34,17 @@ namespace millrace {
 //   TryRead ------------------------------------> none is open: false
 //   Read, in the thread of the kernel ----------> waits for a name, opens it
 //
-// So a run changes threads once a file. A subclass of TensorFlow's ReaderBase
-// cannot do it: ReaderBase holds its lock while it waits for a name, and
-// whoever tries the lock does not learn whether that takes a microsecond or for
-// ever. Here the lock is held while records are read, and never while a name is
-// waited for; `asking_` says that somebody waits.
+// So threads are switched only once per file. A subclass of TensorFlow's
+// ReaderBase cannot do that: ReaderBase holds its lock while it waits for a
+// name, and a thread that waits for the lock cannot know whether that takes a
+// microsecond or forever. Here the lock is held while records are read, but
+// never while waiting for a name; `asking_` is set while a read waits.
 //
 // TensorFlow's own operations on readers (ReaderReadV2 and the others) work,
 // too, and wait in their thread as with any reader.
 
-// TFRecordReader goes through one file after the other, whose names come from a
-// queue. Any thread may call its methods.
+// TFRecordReader reads one file after the other, whose names come from a queue.
+// Any thread may call its methods.
 class TFRecordReader : public tensorflow::ReaderInterface {
  public:
   // Take is called with the key of a record and the record, which is valid
@@ -53,11 +52,11 @@ class TFRecordReader : public tensorflow::ReaderInterface {
   using Take =
       absl::FunctionRef<void(std::string key, std::string_view record)>;
 
-  // `name` is for messages.
+  // `name` is the name in messages.
   TFRecordReader(std::string name, Format format);
 
-  // TryRead takes up to n records of the file that is open. It returns false,
-  // and takes none, if it would have to wait for the name of the next file.
+  // TryRead takes up to n records of the open file. It returns false, and takes
+  // none, if it would have to wait for the name of the next file.
   bool TryRead(int64_t n, Take take, absl::Status* status);
 
   // ReadOn is TryRead that waits. It takes fewer than n records at the end of a
@@ -92,8 +91,8 @@ class TFRecordReader : public tensorflow::ReaderInterface {
   std::string file_ ABSL_GUARDED_BY(mu_);
   bool reading_ ABSL_GUARDED_BY(mu_) = false;  // a file is open
   bool asking_ ABSL_GUARDED_BY(mu_) = false;   // a read waits for a name
-  // Of the open file. Behind damage nothing can be read, so that every further
-  // read fails in the same way, until the reader is reset.
+  // State of the open file. After damage, every further read fails in the same
+  // way until the reader is reset.
   absl::Status damage_ ABSL_GUARDED_BY(mu_);
   int64_t records_produced_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t files_completed_ ABSL_GUARDED_BY(mu_) = 0;

@@ -1,7 +1,7 @@
 // MillraceTFRecordReader reads TFRecord files whose names come from a queue, in
-// the place of TensorFlow's TFRecordReaderV2, which ends the process for a
-// record header that claims too much. MillraceReaderRead and
-// MillraceReaderReadUpTo read its records in the thread of the run.
+// place of TensorFlow's TFRecordReaderV2, which ends the process for a record
+// header that claims too much. MillraceReaderRead and MillraceReaderReadUpTo
+// read its records in the thread of the run.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,7 +35,7 @@ class TFRecordReaderOp : public ReaderOpKernel {
 REGISTER_KERNEL_BUILDER(Name("MillraceTFRecordReader").Device(DEVICE_CPU),
                         TFRecordReaderOp);
 
-// Records are what a read returns.
+// Records are the results of a read.
 class Records {
  public:
   void Add(std::string key, std::string_view record) {
@@ -62,7 +62,7 @@ class Records {
   std::vector<tstring> keys_, values_;
 };
 
-// ReadOp reads in the calling thread, and in one of its own when it has to wait
+// ReadOp reads in the calling thread, or in a separate one if it has to wait
 // for the name of a file.
 class ReadOp : public AsyncOpKernel {
  public:
@@ -101,7 +101,7 @@ class ReadOp : public AsyncOpKernel {
       done();
       return;
     }
-    found.release();  // Wait has it
+    found.release();  // Wait owns it
     waiting_.Schedule([this, ctx, reader, n, done = std::move(done)] {
       OP_REQUIRES_OK_ASYNC(ctx, Wait(ctx, reader, n), done);
       done();

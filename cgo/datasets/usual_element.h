@@ -14,9 +14,9 @@
 
 namespace millrace {
 
-// UsualElement recognizes lists whose elements are all written in the one way
-// that libraries write them: packed floats, or one string of raw bytes. All
-// elements of a feature have as many values. So their tags and lengths are the
+// UsualElement recognizes lists whose elements are all encoded as by common
+// libraries: packed floats, or one string of raw bytes. All elements of a
+// feature have the same number of values. So their tags and lengths are the
 // same bytes, which are compared in place of parsing:
 //
 //	list      |tags, lengths| values |tags, lengths| values | ...
@@ -27,10 +27,10 @@ class UsualElement {
     size_t data = 0;
     const bool raw = f.kind == Kind::kRaw && f.values == 1;
     if (f.kind == Kind::kFloat || raw) data = ElementBytes(f);
-    // The head has 16 bytes at most then.
+    // With it the head has at most 16 bytes.
     constexpr size_t kMost = 1 << 27;
     if (data == 0 || data > kMost) return;
-    // From within: the values, the list, and the feature that holds it.
+    // Built from the inside: the values, the list, and the feature around it.
     std::string head;
     size_t inner = data;
     for (const uint8_t tag : {wire::kBytes1, ListTag(f.kind), wire::kBytes1}) {
@@ -49,8 +49,8 @@ class UsualElement {
     last_ = Load(head.data() + last_at_) & mask_;
   }
 
-  // Count returns how many elements a list has, or -1 if they are not all as
-  // they usually are.
+  // Count returns the number of elements of a list, or -1 if some element does
+  // not have the usual form.
   int64_t Count(std::string_view list) const {
     if (size_ == 0 || list.size() % size_ != 0) return -1;
     uint64_t other = 0;
@@ -61,8 +61,8 @@ class UsualElement {
     return other == 0 ? static_cast<int64_t>(list.size() / size_) : -1;
   }
 
-  // head returns how many bytes come before the values of an element, and size
-  // how many an element has in all.
+  // head returns the number of bytes before the values of an element, and size
+  // the total size of an element.
   size_t head() const { return head_; }
   size_t size() const { return size_; }
 
@@ -81,11 +81,11 @@ class UsualElement {
   }
 
   size_t head_ = 0;
-  size_t size_ = 0;               // 0: there is no usual form
+  size_t size_ = 0;               // 0: no usual form
   uint64_t first_ = 0;            // eight bytes of the head
   uint64_t last_ = 0;             // its last eight bytes
-  size_t last_at_ = 0;            // where they begin
-  uint64_t mask_ = ~uint64_t{0};  // of a head of less than eight bytes
+  size_t last_at_ = 0;            // their offset
+  uint64_t mask_ = ~uint64_t{0};  // mask for a head of less than eight bytes
 };
 
 }  // namespace millrace

@@ -8,15 +8,15 @@
 namespace millrace {
 namespace {
 
-// Part is what is left of a message.
+// Part is the rest of a message.
 struct Part {
   const uint8_t* p;
   const uint8_t* end;
 
   bool empty() const { return p == end; }
 
-  // Take takes the field that comes next, which must have this tag and end
-  // within the message.
+  // Take takes the next field, which must have this tag and end within the
+  // message.
   bool Take(uint8_t tag, Part* field) {
     if (empty() || *p != tag) return false;
     ++p;
@@ -29,11 +29,11 @@ struct Part {
     return true;
   }
 
-  // TakeAll takes the field that the rest of the message is.
+  // TakeAll takes the field that fills the rest of the message.
   bool TakeAll(uint8_t tag, Part* field) { return Take(tag, field) && empty(); }
 };
 
-// Varints reports whether a list is whole varints of 64 bits.
+// Varints reports whether a list consists of whole 64-bit varints.
 bool Varints(const Part& list) {
   int bytes = 0;
   for (const uint8_t* p = list.p; p != list.end; ++p) {
@@ -95,7 +95,8 @@ bool Value(Part value) {
   }
 }
 
-// Elements reports whether a feature list is elements of the usual form.
+// Elements reports whether a feature list consists of elements of the usual
+// form.
 bool Elements(Part list) {
   Part element;
   while (!list.empty()) {

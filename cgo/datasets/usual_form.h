@@ -1,4 +1,4 @@
-// Whether a record is an Example as every library writes it.
+// Whether a record has the usual encoding of an Example.
 #ifndef MILLRACE_CGO_DATASETS_USUAL_FORM_H_
 #define MILLRACE_CGO_DATASETS_USUAL_FORM_H_
 
@@ -6,14 +6,14 @@
 
 namespace millrace {
 
-// UsualForm reports whether a record is an Example as every library writes it:
+// UsualForm reports whether a record is an Example encoded as by every library:
 // one map of features, each entry a key and then a value, a list packed or not,
 // and all lengths exact.
 //
-// TensorFlow's parser, and so ExampleDecoder, reads on over much that is no
-// protobuf, such as a length that reaches past the record. A strict parser
-// refuses that. On a record of the usual form they agree, so that only the
-// others need a second opinion.
+// TensorFlow's parser, and so ExampleDecoder, accepts many invalid encodings,
+// such as a length that reaches past the record. A strict parser refuses them.
+// On records of the usual form both agree, so only other records need a second
+// check.
 bool UsualForm(std::string_view record);
 
 // UsualSequenceForm is UsualForm for SequenceExamples: the features of the

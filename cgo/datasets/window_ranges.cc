@@ -7,16 +7,16 @@
 namespace millrace {
 namespace {
 
-// Of windows over many small files: what one find may open.
+// The maximum number of files that one Find opens.
 constexpr size_t kMostRanges = 64;
 
-// ReadRange reads one range. `scratch` is room for the values of a record.
+// ReadRange reads one range. `scratch` has space for the values of a record.
 bool ReadRange(const RecordRange& range, const Layout& layout, char* scratch,
                char* to) {
   const auto values = static_cast<int64_t>(layout.values);
   for (int64_t i = 0; i < range.records;) {
     const int64_t offset = range.offset + i * RunBytes(layout);
-    const int64_t begin = i * values - range.skip;  // of what is taken
+    const int64_t begin = i * values - range.skip;  // offset in the taken bytes
     const int64_t whole =
         begin < 0 ? 0
                   : std::max<int64_t>(std::min((range.bytes - begin) / values,
@@ -62,12 +62,11 @@ void WindowRanges::Seek(const WindowsAt& at, const Layout& layout) {
   open_ = -1;
 }
 
-// Open opens the file of the place, which must have the size that its records
-// have.
+// Open opens the file of the position, which must have the size of its records.
 bool WindowRanges::Open() {
   const ReadPosition& read = at_.read;
   if (open_ != read.file) {
-    Fault ignored;  // who reads the records one by one finds it again
+    Fault ignored;  // reading the records one by one finds it again
     file_ = FileSource::Open(files_.names[read.file], &ignored);
     open_ = file_ == nullptr ? -1 : read.file;
     if (file_ == nullptr) return false;
@@ -78,7 +77,8 @@ bool WindowRanges::Open() {
          read.offset + left * RunBytes(layout_) == file_->size();
 }
 
-// From returns the records from one to before another of the open file.
+// From returns the records from one up to but excluding another of the open
+// file.
 RecordRange WindowRanges::From(int64_t first, int64_t end) const {
   RecordRange range;
   range.file = file_;
@@ -88,7 +88,7 @@ RecordRange WindowRanges::From(int64_t first, int64_t end) const {
   return range;
 }
 
-// MoveTo goes on to a file. The records that no window takes are checked.
+// MoveTo moves to a file. Records outside of all windows are checked.
 bool WindowRanges::MoveTo(int64_t epoch, int64_t file,
                           std::vector<RecordRange>* ranges) {
   const auto files = static_cast<int64_t>(files_.names.size());

@@ -1,4 +1,4 @@
-// The records that windows take, found without reading any.
+// The records of windows, found without reading them.
 #ifndef MILLRACE_CGO_DATASETS_WINDOW_RANGES_H_
 #define MILLRACE_CGO_DATASETS_WINDOW_RANGES_H_
 
@@ -14,8 +14,7 @@
 
 namespace millrace {
 
-// ReadPosition is the file that is read and the first record that is still
-// needed.
+// ReadPosition is the current file and the first record that is still needed.
 struct ReadPosition {
   int64_t epoch = 0;
   int64_t file = 0;
@@ -23,26 +22,26 @@ struct ReadPosition {
   int64_t ordinal = 0;
 };
 
-// WindowsAt is where windows go on: the state of an iterator.
+// WindowsAt is the position of the next window: the state of an iterator.
 struct WindowsAt {
   WindowPosition next;
   ReadPosition read;
 };
 
-// RecordRange is records that follow each other in a file, and which bytes of
-// their joined values are taken. The others are only checked.
+// RecordRange is a range of consecutive records of a file, and the range of
+// their joined values to take. The other bytes are only checked.
 struct RecordRange {
   std::shared_ptr<const FileSource> file;
-  int64_t offset = 0;   // of the first record
+  int64_t offset = 0;   // offset of the first record
   int64_t records = 0;  // at least 1
-  int64_t skip = 0;     // bytes before those that are taken
+  int64_t skip = 0;     // bytes before the taken ones
   int64_t bytes = 0;
-  int64_t padding = 0;  // bytes of zeros behind them
+  int64_t padding = 0;  // bytes of zeros after them
 };
 
-// WindowRanges finds windows that lie one behind the other in plain local files
-// of records of one layout. The place of each record in its file is computed,
-// so that several threads can read windows that follow each other:
+// WindowRanges finds consecutive windows in plain local files of records of one
+// layout. The offset of each record in its file is computed, so that several
+// threads can read consecutive windows:
 //
 //   records   |  0   |  1   |  2   |  3   |  4   |
 //   windows   [  ][  ][  ] [  ][  ][  ] [  ][  ][  ] ...
@@ -53,7 +52,7 @@ struct RecordRange {
 class WindowRanges {
  public:
   // The list and the rules must outlive the ranges. The stride is 0. A record
-  // has so many positions of so many bytes.
+  // has `positions` positions of `row_bytes` bytes.
   WindowRanges(const FileList& files, const WindowRules& rules,
                int64_t positions, int64_t position_bytes)
       : files_(files),
@@ -61,20 +60,19 @@ class WindowRanges {
         positions_(positions),
         position_bytes_(position_bytes) {}
 
-  // Seek has Find go on at a place, with records of a layout, whose values are
-  // a record's.
+  // Seek makes Find continue at a position, with records of the given layout.
   void Seek(const WindowsAt& at, const Layout& layout);
 
-  // Clear has Find find nothing until the next Seek.
+  // Clear makes Find return false until the next Seek.
   void Clear() { Seek({}, {}); }
 
-  // Find finds the next n windows and the records that they take. It returns
-  // false if there are fewer, or if a file is not as it should be: it cannot
-  // be opened, or its size is not that of its records.
+  // Find finds the next n windows and their records. It returns false if there
+  // are fewer, or at a faulty file: one that cannot be opened, or whose size
+  // does not match its records.
   bool Find(size_t n, std::vector<Window>* windows,
             std::vector<RecordRange>* ranges);
 
-  // at returns where windows go on.
+  // at returns the position of the next window.
   const WindowsAt& at() const { return at_; }
 
   const Layout& layout() const { return layout_; }
@@ -91,11 +89,11 @@ class WindowRanges {
   Layout layout_;
   WindowsAt at_;
   std::shared_ptr<const FileSource> file_;
-  int64_t open_ = -1;  // the number of file_
+  int64_t open_ = -1;  // index of file_
 };
 
-// ReadRanges reads ranges one behind the other to `to`. It returns false if any
-// record is not of the layout, or not intact. Several threads may call it.
+// ReadRanges reads ranges one after the other to `to`. It returns false if any
+// record has another layout, or is not intact. Several threads may call it.
 bool ReadRanges(const std::vector<RecordRange>& ranges, const Layout& layout,
                 char* to);
 

@@ -20,7 +20,7 @@ constexpr int64_t kPositionBytes = 4;
 
 class WindowRangesTest : public ::testing::Test {
  protected:
-  // Add adds a file of records, whose positions are counted through all files.
+  // Add adds a file of records, whose positions are numbered over all files.
   void Add(int64_t records) {
     std::string bytes, values;
     for (int64_t i = 0; i < records; ++i) {
@@ -53,7 +53,7 @@ class WindowRangesTest : public ::testing::Test {
     return ranges;
   }
 
-  // Want returns the bytes of windows, with zeros where a file lacks any.
+  // Want returns the bytes of windows, padded with zeros at the end of a file.
   std::string Want(const std::vector<Window>& windows) const {
     std::string all;
     for (const Window& w : windows) {
@@ -79,7 +79,7 @@ class WindowRangesTest : public ::testing::Test {
     return true;
   }
 
-  // ReadAll reads elements of n windows and returns how many there are.
+  // ReadAll reads elements of n windows and returns their number.
   int ReadAll(WindowRanges* ranges, size_t n) {
     int elements = 0;
     while (Read(ranges, n)) ++elements;
@@ -126,8 +126,8 @@ TEST_F(WindowRangesTest, FindsDrawnSizesAndTails) {
   }
 }
 
-// A place is the first record that is still needed, whichever windows are read
-// at once.
+// A position is the first record that is still needed, however many windows are
+// read at once.
 TEST_F(WindowRangesTest, GoesOnAtAPlace) {
   Add(7);
   Add(5);
@@ -148,8 +148,8 @@ TEST_F(WindowRangesTest, GoesOnAtAPlace) {
   EXPECT_FALSE(Read(&ranges, 1));
 }
 
-// Whatever is not as it should be is left to others: a damaged record, even one
-// that no window takes, and files of another size than that of their records.
+// Faults are left to the caller: a damaged record, even outside of all windows,
+// and files whose size does not match their records.
 TEST_F(WindowRangesTest, LeavesWhatIsNotAsItShouldBe) {
   Add(4);
   Add(4);

@@ -14,7 +14,7 @@ constexpr size_t kElementsAhead = 2;
 
 }  // namespace
 
-// Piece is an element and the records that it takes.
+// Piece is an element and its records.
 class WindowsAhead::Piece : public ReadAhead::Piece {
  public:
   explicit Piece(WindowsAhead* all) : all_(*all) {}

@@ -17,37 +17,38 @@
 
 namespace millrace {
 
-// WindowsAhead makes the elements of windows that lie one behind the other.
+// WindowsAhead makes elements of consecutive windows.
 //
-// Threads that share out one element are woken for each, and wait for each
+// Threads that share one element are woken for each element, and wait for each
 // other at its end. For elements of a few hundred kilobytes that takes as long
-// as reading. Here every thread makes an element of its own, a few ahead of the
-// caller, since where the records of an element are is computed.
+// as reading. Here every thread makes its own element, a few ahead of the
+// caller, which is possible because the locations of an element's records are
+// computed.
 //
-// Only what is as it should be takes this way. An element that is not is left
-// to the caller, who reads its records one by one and can say what is wrong.
-// Not for several threads.
+// Only sound elements take this path. Other elements are left to the caller,
+// who reads their records one by one and can describe the fault. Not for
+// several threads.
 class WindowsAhead {
  public:
-  // Allocate makes the tensors of an element of windows, and tells where the
-  // values go.
+  // Allocate makes the tensors of an element of windows, and returns the
+  // destinations of the values.
   using Allocate = std::function<absl::Status(
       tensorflow::Allocator* allocator, const std::vector<Window>& windows,
       std::vector<tensorflow::Tensor>* out, std::vector<char*>* to)>;
 
-  // `threads` counts the calling one.
+  // `threads` includes the calling thread.
   WindowsAhead(WindowRanges ranges, size_t windows, int64_t threads,
                Allocate allocate);
 
-  // Next returns the next element and where windows go on behind it. It returns
-  // false for an element that is left to the caller, who then calls Seek.
+  // Next returns the next element and the position after it. It returns false
+  // for an element that is left to the caller, who then calls Seek.
   bool Next(tensorflow::Allocator* allocator,
             std::vector<tensorflow::Tensor>* out, WindowsAt* behind);
 
-  // Seek has Next go on at a place, with records of a layout.
+  // Seek makes Next continue at a position, with records of the given layout.
   void Seek(const WindowsAt& at, const Layout& layout);
 
-  // Stop forgets what was made ahead; Next returns false until the next Seek.
+  // Stop drops the prefetched elements; Next returns false until the next Seek.
   void Stop();
 
  private:

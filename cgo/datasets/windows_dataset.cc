@@ -1,7 +1,7 @@
-// MillraceWindowsDataset cuts windows of the sequences in files of Examples.
-// Windows of one size are stacked to batches. Of windows of several sizes a
-// batch is joined: they lie end to end, and a last component tells where each
-// begins.
+// MillraceWindowsDataset cuts windows from the sequences in files of Examples.
+// Windows of one size are stacked to batches. Windows of several sizes are
+// joined to batches: they are concatenated, and a last component has the start
+// of each.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -39,7 +39,7 @@ constexpr char kJoined[] = "joined";
 constexpr int64_t kMaxSize = int64_t{1} << 31;
 constexpr int64_t kMaxThreads = 1000;
 constexpr int64_t kCancelEvery = 8 << 20;  // bytes
-// Threads share out larger elements, and make smaller ones ahead.
+// Threads share larger elements, and prefetch smaller ones.
 constexpr int64_t kMostAhead = 4 << 20;  // bytes of an element
 
 // Args are the inputs of the op.
@@ -194,8 +194,8 @@ class WindowsDataset : public TypedDataset {
     return absl::OkStatus();
   }
 
-  // MakesAhead reports whether threads may make an element each. The records of
-  // several features are read one by one.
+  // MakesAhead reports whether each thread may make its own element. Records
+  // with several features are read one by one.
   bool MakesAhead() const {
     return args_.format == Format::kPlain && args_.threads > 1 &&
            row_bytes_.size() == 1 && rules_.stride == 0 &&
@@ -203,7 +203,7 @@ class WindowsDataset : public TypedDataset {
            rules_.max <= kMostAhead / args_.batch_size / row_bytes_[0];
   }
 
-  // Splits returns where joined windows begin, and where the last one ends.
+  // Splits returns the starts of joined windows, and the end of the last one.
   static Tensor Splits(Allocator* allocator,
                        const std::vector<Window>& windows) {
     Tensor splits(allocator, DT_INT64,
@@ -220,7 +220,7 @@ class WindowsDataset : public TypedDataset {
   const BatchSpec spec_;
   const bool whole_records_;
   const bool joined_;
-  const int64_t positions_;  // of a record
+  const int64_t positions_;  // positions per record
   const Args args_;
   WindowRules rules_;
   std::vector<int64_t> row_bytes_;  // of one position of each feature
@@ -287,7 +287,7 @@ class WindowsDataset::Iterator
   }
 
  private:
-  // Cut makes the next element of records that are read in order.
+  // Cut makes the next element from records that are read in order.
   absl::Status Cut(data::IteratorContext* ctx, std::vector<Tensor>* out,
                    bool* end_of_sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Args& args = dataset()->args_;
@@ -297,7 +297,7 @@ class WindowsDataset::Iterator
         return absl::FailedPreconditionError(
             "no file is long enough for a window, and they repeat without end");
       }
-      *end_of_sequence = true;  // one epoch is read for its faults
+      *end_of_sequence = true;  // reads one epoch to find its faults
       return MoveTo(ctx, std::min<int64_t>(rules.epochs, 1), 0);
     }
     std::vector<Window> windows;
@@ -315,8 +315,7 @@ class WindowsDataset::Iterator
         dataset()->Allocate(ctx->allocator({}), windows, out, &to));
     for (size_t i = 0; i < windows.size();) {
       Window joined = windows[i++];
-      // Windows one behind the other are one range, of the file and of the
-      // batch.
+      // Consecutive windows form one range, of the file and of the batch.
       while (i < windows.size() && rules.stride == 0 &&
              windows[i].epoch == joined.epoch &&
              windows[i].file == joined.file) {
@@ -346,7 +345,7 @@ class WindowsDataset::Iterator
         kCancelEvery / bytes / dataset()->positions_ * dataset()->positions_,
         dataset()->positions_);
     const int64_t end = range.begin + range.size - range.padding;
-    // The next window begins here: what is before is not needed again.
+    // The next window begins here: earlier positions are not needed again.
     const int64_t keep = stride > 0 ? range.begin + stride : end;
     for (int64_t at = range.begin; at < end;) {
       TF_RETURN_IF_ERROR(CheckCancelled(ctx));
@@ -366,8 +365,8 @@ class WindowsDataset::Iterator
     return absl::OkStatus();
   }
 
-  // MoveTo reads the files before one to their ends, so that no fault in what
-  // no window takes goes unseen, and opens that file.
+  // MoveTo reads the files before one to their ends, so that faults outside of
+  // all windows are found, and opens that file.
   absl::Status MoveTo(data::IteratorContext* ctx, int64_t epoch, int64_t file)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Args& args = dataset()->args_;
@@ -430,7 +429,7 @@ absl::Status CheckArgs(const Args& args, const Attrs& attrs) {
   TF_RETURN_IF_ERROR(CheckRange(kWindow, w[1], w[0], kMaxSize));
   TF_RETURN_IF_ERROR(CheckRange(kWindow, w[2], 0, INT64_MAX / 4));
   TF_RETURN_IF_ERROR(CheckRange(kEpochs, args.files.epochs, -1, INT64_MAX));
-  // Windows of several sizes make no batch unless they are joined.
+  // Windows of several sizes can only be batched if they are joined.
   const bool batches = attrs.joined || w[0] == w[1];
   TF_RETURN_IF_ERROR(CheckRange(kBatchSize, args.batch_size,
                                 attrs.joined ? 1 : 0, batches ? kMaxSize : 0));

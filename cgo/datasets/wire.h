@@ -16,7 +16,7 @@ constexpr uint8_t kBytes3 = 3 << 3 | 2;
 constexpr uint8_t kVarint1 = 1 << 3 | 0;
 constexpr uint8_t kFixed32 = 1 << 3 | 5;
 
-// Long reads a varint of up to ten bytes, of which 64 bits count.
+// Long reads a varint of up to ten bytes, keeping 64 bits.
 inline bool Long(const uint8_t** p, const uint8_t* end, uint64_t* v) {
   const uint8_t* q = *p;
   uint64_t result = 0;
@@ -50,14 +50,14 @@ inline bool Varint32(const uint8_t** p, const uint8_t* end, uint32_t* v) {
   return true;
 }
 
-// Limit returns the end of a message of n bytes at p. One that claims more
-// than there is ends with the message around it.
+// Limit returns the end of a message of n bytes at p. A message that claims
+// more bytes than exist ends with the message around it.
 inline const uint8_t* Limit(const uint8_t* p, const uint8_t* end, uint32_t n) {
   if (n > INT32_MAX || n >= static_cast<size_t>(end - p)) return end;
   return p + n;
 }
 
-// Text reads a length and as many bytes, which must be there.
+// Text reads a length and that number of bytes, which must exist.
 inline bool Text(const uint8_t** p, const uint8_t* end,
                  std::string_view* text) {
   uint32_t n;
@@ -68,8 +68,8 @@ inline bool Text(const uint8_t** p, const uint8_t* end,
   return true;
 }
 
-// Skip passes over a field beside the features. Like TensorFlow it takes the
-// field number 0, and a length that reaches past the record for its end.
+// Skip skips a field outside of the features. Like TensorFlow it accepts the
+// field number 0, and treats a length that reaches past the record as its end.
 inline bool Skip(const uint8_t** p, const uint8_t* end) {
   uint32_t tag;
   if (!Varint32(p, end, &tag)) return false;

@@ -21,7 +21,7 @@ WorkerPool::~WorkerPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-// Start starts workers until there are as many as asked for. Where the system
+// Start starts workers until there are as many as requested. If the system
 // refuses a thread, the pool works with fewer: the result is the same.
 void WorkerPool::Start(size_t workers) {
   workers = std::min(workers, max_workers_);

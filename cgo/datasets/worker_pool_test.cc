@@ -32,7 +32,7 @@ TEST(WorkerPool, ReturnsAfterTheLastTask) {
     workers.Run(squares.size(), [&](size_t i) {
       squares[i] = static_cast<int64_t>(i * i) + round;
     });
-    // Read without a lock: a race if a task were still under way.
+    // This is read without a lock: a race if a task were still running.
     const int64_t sum =
         std::accumulate(squares.begin(), squares.end(), int64_t{0});
     ASSERT_EQ(sum, int64_t{332833500} + 1000 * round);
@@ -64,7 +64,7 @@ TEST(WorkerPool, RunsTasksSideBySide) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
-// Pools come and go while their workers still wait, work or wake up.
+// Pools can be destroyed while their workers wait, work or wake up.
 TEST(WorkerPool, EndsInEveryState) {
   std::atomic<int> calls{0};
   for (int round = 0; round < 300; ++round) {

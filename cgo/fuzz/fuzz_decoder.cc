@@ -4,9 +4,9 @@
 //
 // Each mutant follows from the seed and its number: a sound record of a random
 // schema, spoiled by the grammar of protobuf or by bytes. The judge, our
-// decoder, sees it first. TensorFlow sees what the judge accepts, and what it
-// rejects unless that might end the process. Both must agree on which they
-// accept, and on every value.
+// decoder, sees it first. TensorFlow gets the records that the judge accepts,
+// and rejected ones unless they might end the process. Both must accept the
+// same records, with the same values.
 //
 //   schema ── sound record ── mutations ──┬── judge ── accepted ──┬── same
 //   values?
@@ -15,8 +15,8 @@
 //
 // The first mutant on which they differ is made small and written to a file
 // with the seed; the exit status is then 1. The number of the mutant at work is
-// in the mapped file died-PID.txt of DIR, which is removed at the end: one that
-// remains names the mutant that ended its process.
+// in the mapped file died-PID.txt of DIR, which is removed at the end: a file
+// that remains names the mutant that ended its process.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -130,8 +130,9 @@ class Tally {
     for (const size_t m : mutant.mutations) ++by_mutation_[m][v];
   }
 
-  // Idle returns the name of a mutation that no record had which both parsers
-  // saw, or nullptr. A run that compares nothing must not count as a success.
+  // Idle returns the name of a mutation that did not occur in any record
+  // compared by both parsers, or nullptr. A run without comparisons must not
+  // count as a success.
   const char* Idle() const {
     const auto compared = [](const Counts& c) { return c.of[0] + c.of[1] > 0; };
     if (!compared(sound_)) return "none";
@@ -181,9 +182,9 @@ class Tally {
                                    ByteMutations().size()};
 };
 
-// Fail makes the batch small and writes the report. Each try has decoders of
-// its own; where the failure needs what they remember of earlier records, the
-// batch stays as it is and the report says so.
+// Fail makes the batch small and writes the report. Each try uses new decoders;
+// if the failure depends on their memory of earlier records, the batch is not
+// reduced and the report says so.
 void Fail(const Options& o, uint64_t mutant,
           const std::vector<std::string>& batch,
           const std::string& difference) {
@@ -253,7 +254,7 @@ int main(int argc, char** argv) {
   constexpr char kLevel[] = "TF_CPP_MIN_LOG_LEVEL";
   if (getenv(kLevel) == nullptr) {
     setenv(kLevel, "3", 1);
-    setenv("TF_ENABLE_ONEDNN_OPTS", "0", 0);  // else it says that they are on
+    setenv("TF_ENABLE_ONEDNN_OPTS", "0", 0);  // or it logs them
     execv("/proc/self/exe", argv);
   }
   millrace::fuzz::Options options;

@@ -13,8 +13,7 @@ namespace millrace {
 namespace fuzz {
 
 // Judge decodes batches of records. It keeps its decoders between batches, as
-// the dataset operations do: what they remember of a record must not show in
-// the next.
+// the dataset operations do: their memory of a record must not affect the next.
 class Judge {
  public:
   explicit Judge(const Schema& schema);

@@ -27,7 +27,7 @@ Node Text(Role role, uint64_t number, std::string text) {
 }
 
 Node Number(const FeatureSpec& f, bool bare, Random* random) {
-  // Most numbers are small; few have the bytes that tags have.
+  // Most numbers are small; few have the bytes of tags.
   uint64_t value = random->Below(200);
   if (random->OneIn(8)) value = random->Next() >> random->Below(64);
   Node node;
@@ -94,7 +94,7 @@ void Node::AppendTo(std::string* out) const {
       *out += body;
       break;
     }
-    default:  // groups and what is no wire type have a tag alone
+    default:  // groups and invalid wire types only have a tag
       break;
   }
 }

@@ -1,4 +1,4 @@
-// Records as trees of fields, in which anything can be wrong.
+// Records as trees of fields, with any kind of fault.
 #ifndef MILLRACE_CGO_FUZZ_MESSAGE_H_
 #define MILLRACE_CGO_FUZZ_MESSAGE_H_
 
@@ -24,42 +24,42 @@ constexpr uint64_t kFixed32 = 5;
 // Role is what a field is in a sound record; it guides mutations.
 enum class Role {
   kUnknown,
-  kFeatures,  // the map of an Example or a context, or that of feature lists
-  kEntry,     // of a map
+  kFeatures,  // the map of an Example or a context, or of feature lists
+  kEntry,     // entry of a map
   kKey,
   kFeature,   // a map's value: a feature
   kElements,  // a map's value: a feature list
-  kElement,   // of a feature list: a feature
-  kList,      // of int64s, floats or strings
+  kElement,   // element of a feature list: a feature
+  kList,      // list of int64s, floats or strings
   kPacked,
   kNumber,  // packed or not
   kText,
 };
 
-// Node is one field. What is written for it need not be what it says: a length
-// can be claimed, and any varint can take more bytes than it needs.
+// Node is one field. Its encoding may be wrong: a false length can be claimed,
+// and any varint can take more bytes than necessary.
 struct Node {
   Role role = Role::kUnknown;
   bool bare = false;  // a value without a tag, as in a packed list
   uint64_t number = 1;
   uint64_t type = kLength;
-  uint64_t value = 0;  // of a varint or a fixed number
-  std::string text;    // of a length-delimited field without children
+  uint64_t value = 0;  // value of a varint or a fixed number
+  std::string text;    // text of a length-delimited field without children
   std::vector<Node> children;
   std::optional<uint64_t> claim;  // length to write instead of the right one
-  int tag_bytes = 0;              // at least so many, up to eleven
-  int value_bytes = 0;            // likewise of a length or a varint
+  int tag_bytes = 0;              // minimum, up to eleven
+  int value_bytes = 0;            // the same for a length or a varint
 
   void AppendTo(std::string* out) const;
 };
 
-// Message is the fields of a record.
+// Message has the fields of a record.
 struct Message {
   std::vector<Node> fields;
 
   std::string Serialize() const;
 
-  // All returns each node that is below the message, parents first.
+  // All returns all nodes below the message, parents first.
   std::vector<Node*> All();
 };
 
@@ -70,7 +70,7 @@ Message DrawMessage(const Schema& schema, Random* random);
 // DrawFeature draws the value of a feature of n values.
 Node DrawFeature(const FeatureSpec& f, int64_t n, Random* random);
 
-// AppendVarint appends a varint of at least so many bytes.
+// AppendVarint appends a varint of at least `bytes` bytes.
 void AppendVarint(uint64_t value, int bytes, std::string* out);
 
 }  // namespace fuzz

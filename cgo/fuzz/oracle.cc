@@ -25,7 +25,7 @@ tensorflow::DataType StoredType(Kind kind) {
   }
 }
 
-// AppendRaw appends what DecodeRaw makes of a string.
+// AppendRaw appends the result of DecodeRaw for a string.
 bool AppendRaw(const FeatureSpec& f, const tstring& text, std::string* out) {
   if (text.size() != static_cast<size_t>(f.raw_bytes)) return false;
   std::string bytes(text.data(), text.size());
@@ -91,8 +91,8 @@ Oracle::Oracle(const Schema& schema)
 
 Oracle::~Oracle() = default;
 
-// AppendAll appends the values of a feature of one Example, and puts the number
-// of its elements in front of those of the records before.
+// AppendAll appends the values of a feature of one Example, and inserts the
+// number of its elements before the values of the earlier records.
 bool Oracle::AppendAll(size_t feature, const Tensor& t, std::string* counts,
                        std::string* out) const {
   const FeatureSpec& f = schema_.features[feature];
@@ -101,7 +101,7 @@ bool Oracle::AppendAll(size_t feature, const Tensor& t, std::string* counts,
 }
 
 // ParseEach parses a batch of Examples one by one. TensorFlow pads lists to the
-// longest of a batch and does not tell their lengths.
+// longest of a batch and does not return their lengths.
 Outcome Oracle::ParseEach(const std::vector<std::string>& records) const {
   const size_t n = schema_.features.size();
   std::vector<std::string> counts(n), values(n);
@@ -185,15 +185,15 @@ bool MayEndProcess(const Schema& schema, const std::string& record) {
   int64_t floats = INT64_MAX;  // the shortest float feature of an Example
   for (const FeatureSpec& f : schema.features) {
     strings |= f.kind == Kind::kBytes || f.kind == Kind::kRaw;
-    // TensorFlow takes the memory that a packed list of Examples claims.
+    // TensorFlow allocates the memory that a packed list of Examples claims.
     strings |= f.kind == Kind::kFloat && f.is_list && !schema.sequence;
     if (f.kind == Kind::kFloat && !f.is_list && !schema.sequence) {
       floats = std::min(floats, f.values);
     }
   }
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(record[i]); };
-  std::vector<int64_t> run(record.size());  // of tags that end here
-  int high = 0;                             // bytes with the high bit before
+  std::vector<int64_t> run(record.size());  // of tags up to here
+  int high = 0;                             // preceding bytes with the high bit
   for (size_t i = 0; i < record.size(); ++i) {
     if (byte(i) == 0x0d) run[i] = i < 5 ? 1 : run[i - 5] + 1;
     if (run[i] > floats) return true;

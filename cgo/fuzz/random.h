@@ -1,4 +1,4 @@
-// Random numbers that a seed and a mutant's number decide.
+// Random numbers that depend on a seed and a mutant's number.
 #ifndef MILLRACE_CGO_FUZZ_RANDOM_H_
 #define MILLRACE_CGO_FUZZ_RANDOM_H_
 
@@ -8,8 +8,8 @@
 namespace millrace {
 namespace fuzz {
 
-// Random is the generator SplitMix64. It starts in no time, so that each
-// mutant has one of its own and can be made again without those before it.
+// Random is the generator SplitMix64. It is cheap to create, so each mutant has
+// its own generator and can be reproduced without the earlier ones.
 class Random {
  public:
   Random(uint64_t seed, uint64_t stream)

@@ -15,7 +15,7 @@ Schema SchemaOf(uint64_t seed, uint64_t number) {
   return DrawSchema(&random);
 }
 
-// Difference says how two outcomes differ; "" if they do not.
+// Difference describes how two outcomes differ; "" if they do not.
 std::string Difference(const Schema& schema, const Outcome& judge,
                        const Outcome& oracle, const std::string& parser) {
   const auto verdict = [](const Outcome& o) {

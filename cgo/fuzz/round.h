@@ -15,16 +15,16 @@ namespace fuzz {
 
 constexpr uint64_t kRoundSize = 1000;  // mutants
 
-// Mutant is a batch with one spoiled record, its last, behind sound ones.
+// Mutant is a batch of sound records with a spoiled last record.
 struct Mutant {
   std::vector<std::string> batch;
   std::vector<size_t> mutations;  // tree mutations, then byte mutations
 };
 
-// Verdict is what became of a mutant.
+// Verdict is the result for a mutant.
 enum class Verdict {
-  kAccepted,  // by both parsers, with the same values
-  kRejected,  // by both
+  kAccepted,  // accepted by both parsers, with the same values
+  kRejected,  // rejected by both
   kWithheld,  // rejected by the judge, and TensorFlow might not survive it
   kDiffers,
 };
@@ -38,8 +38,9 @@ class Round {
   // Draw makes mutant i of the round.
   Mutant Draw(uint64_t i) const;
 
-  // Compare asks the judge first, and TensorFlow only for what the judge lets
-  // through or what cannot hurt it. `difference` says how they differ.
+  // Compare runs the judge first, and TensorFlow only on records that the judge
+  // accepts or that are harmless. `difference` describes how the results
+  // differ.
   Verdict Compare(const std::vector<std::string>& batch,
                   std::string* difference);
 

@@ -22,7 +22,7 @@ const char* KindName(Kind kind) {
   return "";
 }
 
-// Keys have the lengths at which implementations change their ways.
+// Keys have the lengths at which implementations change their code paths.
 std::string DrawKey(Random* random) {
   const size_t lengths[] = {0, 1, 1, 1, 2, 7, 15, 16, 127, 128, 255, 256, 300};
   const size_t n = random->Pick(lengths);
@@ -48,7 +48,7 @@ Schema DrawSchema(Random* random) {
     if (schema.sequence) {
       f.is_list = random->OneIn(2);
     } else if (f.kind != Kind::kRaw && random->OneIn(3)) {
-      // TensorFlow takes a list that is missing for an empty one.
+      // TensorFlow treats a missing list as an empty one.
       f.is_list = f.is_optional = true;
     }
     const int64_t counts[] = {1, 1, 1, 2, 3, 5, 40};

@@ -1,4 +1,4 @@
-// What a round of the fuzzer asks for: the form of records and their features.
+// The request of a round of the fuzzer: the form of records and their features.
 #ifndef MILLRACE_CGO_FUZZ_SCHEMA_H_
 #define MILLRACE_CGO_FUZZ_SCHEMA_H_
 
@@ -22,10 +22,10 @@ Schema DrawSchema(Random* random);
 // Describe returns a line for a report.
 std::string Describe(const Schema& schema);
 
-// Outcome is what a parser made of a batch of records. `values` has an entry
-// for each feature: the bytes of numbers, strings each behind its length, and
-// for feature lists first the number of elements of each record. Two parsers
-// agree if their outcomes differ in nothing but `error`.
+// Outcome is the result of a parser for a batch of records. `values` has an
+// entry for each feature: the bytes of numbers, each string after its length,
+// and for feature lists first the number of elements of each record. Two
+// parsers agree if their outcomes differ only in `error`.
 struct Outcome {
   bool accepted = false;
   std::string error;

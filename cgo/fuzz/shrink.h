@@ -10,7 +10,7 @@ namespace millrace {
 namespace fuzz {
 
 // Shrink removes records and bytes and zeroes bytes as long as the batch fails.
-// `fails` is asked up to `tries` times.
+// `fails` is called up to `tries` times.
 std::vector<std::string> Shrink(
     std::vector<std::string> batch, int tries,
     const std::function<bool(const std::vector<std::string>&)>& fails);

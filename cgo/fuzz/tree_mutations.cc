@@ -49,7 +49,7 @@ bool WireType(const Schema&, Message* message, Random* random) {
   return true;
 }
 
-// TagAbove32 writes a tag whose low 32 bits are the right ones.
+// TagAbove32 writes a tag with correct low 32 bits and other high bits.
 bool TagAbove32(const Schema&, Message* message, Random* random) {
   Node* node = Anywhere(message, random);
   if (node == nullptr) return false;
@@ -57,8 +57,8 @@ bool TagAbove32(const Schema&, Message* message, Random* random) {
   return true;
 }
 
-// LengthClaim claims fewer or more bytes than there are, or so many that an
-// int or an unsigned of 32 bits overflows.
+// LengthClaim claims fewer or more bytes than exist, or a number that overflows
+// a signed or unsigned 32-bit integer.
 bool LengthClaim(const Schema&, Message* message, Random* random) {
   Node* node =
       With(message, random, [](const Node& n) { return n.type == kLength; });
@@ -168,8 +168,8 @@ bool Empty(const Schema&, Message* message, Random* random) {
   return true;
 }
 
-// UnknownField adds a field that nobody asked for, of any wire type, and lets
-// some of them overshoot the end.
+// UnknownField adds a field that is not requested, of any wire type; some
+// overshoot the end.
 bool UnknownField(const Schema&, Message* message, Random* random) {
   std::vector<Node>* siblings = Siblings(message, random);
   Node node;
@@ -229,7 +229,7 @@ bool Packing(const Schema&, Message* message, Random* random) {
   return true;
 }
 
-// ListLength makes a list longer or shorter than the schema says.
+// ListLength makes a list longer or shorter than in the schema.
 bool ListLength(const Schema&, Message* message, Random* random) {
   Node* list = With(message, random, [](const Node& n) {
     return (n.role == Role::kList || n.role == Role::kPacked) &&
@@ -286,7 +286,7 @@ bool TextLength(const Schema&, Message* message, Random* random) {
   return true;
 }
 
-// Graft puts one part of the message in the place of another.
+// Graft replaces one part of the message by another.
 bool Graft(const Schema&, Message* message, Random* random) {
   Node* from = Anywhere(message, random);
   if (from == nullptr) return false;

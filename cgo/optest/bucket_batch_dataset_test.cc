@@ -11,7 +11,7 @@ namespace millrace {
 namespace optest {
 namespace {
 
-// Record is a SequenceExample with a list of so many elements.
+// Record is a SequenceExample with a list of n elements.
 std::string Record(int64_t length) {
   return FeatureLists(Entry(
       "y", List(std::vector<std::string>(length, millrace::Ints({length})))));
@@ -63,7 +63,7 @@ Result Start(Pipeline* p, const std::vector<std::string>& records,
   return p->Iterate(dataset, types, shapes);
 }
 
-// A full bucket comes at once, and the rest of each at the end.
+// A full bucket is yielded at once, and the rest of each at the end.
 TEST(BucketBatchDataset, GivesFullBuckets) {
   for (const bool positions : {true, false}) {
     Pipeline p;
@@ -88,8 +88,8 @@ TEST(BucketBatchDataset, GivesFullBuckets) {
   }
 }
 
-// The record that failed is gone: nothing may follow it, not even what other
-// buckets hold.
+// The failed record is lost: no element may follow it, not even from other
+// buckets.
 TEST(BucketBatchDataset, FailsForGood) {
   Pipeline p;
   ASSERT_EQ(

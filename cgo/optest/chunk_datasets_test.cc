@@ -131,7 +131,7 @@ void ExpectRows(const Result& r) {
   const std::vector<int64_t> places = r.values[5].As<int64_t>();
   ASSERT_EQ(places.size(), 15u);
   EXPECT_EQ(places[1], 0);   // the record of the first row
-  EXPECT_EQ(places[10], 1);  // of the fourth
+  EXPECT_EQ(places[10], 1);  // the record of the fourth row
 }
 
 class ChunkDatasets : public ::testing::Test {
@@ -204,13 +204,13 @@ TEST_F(ChunkDatasets, NameARowThatIsLongerThanItsPadding) {
   }
 }
 
-// The batches before a bad record come first.
+// The batches before a bad record are yielded first.
 TEST_F(ChunkDatasets, NameADamagedRecord) {
   std::string bytes = first_ + Frame(Record(10, 2));
   bytes.back() ^= 1;
   const TempFile damaged(bytes);
   Options o;
-  o.rules = {2, 2, 2, 0};  // a row a batch
+  o.rules = {2, 2, 2, 0};  // one row per batch
   ASSERT_EQ(FromFiles(&p_, {damaged.path()}, {2}, o).code, TF_OK);
   EXPECT_EQ(p_.Next().values[0].As<float>(), (std::vector<float>{0, 0, 1, -1}));
   const Result r = p_.Next();

@@ -68,7 +68,7 @@ TEST(ParseBatchDataset, DecodesBatches) {
   }
 }
 
-// The records of a batch that failed are gone: nothing may follow it.
+// The records of a failed batch are lost: no element may follow it.
 TEST(ParseBatchDataset, FailsForGoodAndNumbersTheElement) {
   Pipeline p;
   ASSERT_EQ(Start(&p, {Record(1), Record(2), "\x0b", Record(4)}, 2, false).code,

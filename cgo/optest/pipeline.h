@@ -1,4 +1,4 @@
-// Running the dataset operations as TensorFlow runs them, through its C API.
+// Runs the dataset operations through TensorFlow's C API.
 #ifndef MILLRACE_CGO_OPTEST_PIPELINE_H_
 #define MILLRACE_CGO_OPTEST_PIPELINE_H_
 
@@ -46,7 +46,7 @@ struct Attrs {
   std::map<std::string, std::string> text;
 };
 
-// Result is what a run gave, or why it failed.
+// Result is the result of a run, or the reason why it failed.
 struct Result {
   TF_Code code = TF_OK;
   std::string message;
@@ -63,8 +63,8 @@ class Pipeline {
 
   TF_Output Constant(const Value& v);
 
-  // Add adds a node. Where a list of inputs is expected, `last` is that list.
-  // A node that TensorFlow refuses is a failure of the test.
+  // Add adds a node. If a list of inputs is expected, `last` is that list. A
+  // node that TensorFlow refuses is a failure of the test.
   TF_Output Add(const std::string& type, const std::vector<TF_Output>& inputs,
                 const Attrs& attrs,
                 const std::vector<TF_Output>* last = nullptr);
@@ -79,7 +79,7 @@ class Pipeline {
   // Fetch runs the graph for n outputs of one node.
   Result Fetch(TF_Output node, int n);
 
-  // Close ends the session and what runs in it.
+  // Close ends the session and its runs.
   void Close();
 
  private:

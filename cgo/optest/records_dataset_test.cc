@@ -102,7 +102,7 @@ TEST(RecordsDataset, FindsEachCutOfAGzipFile) {
 
 TEST(RecordsDataset, FindsDamage) {
   std::string zipped = Gzip(Frame("first"));
-  zipped[zipped.size() - 5] ^= 1;  // of gzip's checksum
+  zipped[zipped.size() - 5] ^= 1;  // changes gzip's checksum
   std::string plain = Frame("first");
   plain[12] ^= 1;
   for (const bool gzip : {false, true}) {

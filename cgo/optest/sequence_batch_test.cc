@@ -1,4 +1,4 @@
-// MillraceSequenceBatchDataset: what becomes of the features of records with
+// MillraceSequenceBatchDataset: the components for features of records with
 // lists.
 #include <gtest/gtest.h>
 
@@ -157,7 +157,7 @@ TEST(SequenceBatch, MakesBatchesWithoutAnElement) {
   EXPECT_TRUE(r.values[1].strings.empty());
 }
 
-// The features of Examples that have any number of values are lists, too.
+// Features of Examples with any number of values are lists, too.
 TEST(SequenceBatch, JoinsFeaturesOfExamples) {
   const TempFile file(
       Frame(Features(Entry("n", millrace::Ints({7})) +

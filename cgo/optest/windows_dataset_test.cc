@@ -11,7 +11,7 @@ namespace millrace {
 namespace optest {
 namespace {
 
-constexpr int64_t kPositions = 4;  // of a record
+constexpr int64_t kPositions = 4;  // positions per record
 
 // Records have the positions of a sequence: 0, 1, 2 and so on from `begin`.
 std::string Records(int64_t n, float begin) {
@@ -153,7 +153,7 @@ TEST_P(WindowsDataset, RefusesInputsOutOfRange) {
   wrong[1].window = {3, 2, 0};
   wrong[2].window = {1, 2, -1};
   wrong[3].counts = {2, -1};
-  wrong[4].batch_size = 2;  // of windows of different sizes
+  wrong[4].batch_size = 2;  // batches of windows of different sizes
   wrong[5].threads = 0;
   for (const Options& o : wrong) {
     Pipeline p;

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The demo's claim.
+// The accuracy is the one that the demo's README claims.
 func TestAccuracy(t *testing.T) {
 	testruntime.Need(t)
 	score, err := evaluate(t.Context(), "predict.json", "model")
@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Training reads every batch of twenty epochs, and every digit as often.
+// Training reads every batch of twenty epochs, and every digit equally often.
 func TestTrainConfig(t *testing.T) {
 	testruntime.Need(t)
 	loader, err := loaders.Open("train.json", nil)
@@ -63,8 +63,8 @@ func TestTrainConfig(t *testing.T) {
 	}
 }
 
-// The two ways of storing a picture agree, in both parts together there are
-// all 1,797 digits, and none is in both parts.
+// Both forms of storing a picture agree. Both parts together hold all 1,797 digits, and
+// no digit is in both.
 func TestRecords(t *testing.T) {
 	ids := map[string]bool{}
 	for _, path := range dataFiles(t) {
@@ -87,7 +87,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// checkRecord returns the id of a digit that is as the manifest says.
+// checkRecord checks a digit against the manifest and returns its id.
 func checkRecord(data []byte) (id string, err error) {
 	features, err := example.Parse(data)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command digits runs the model in examples/digits over the digits that it was
-// not trained on and prints how many it reads right.
+// Command digits runs the model in examples/digits over the digits on which it was not
+// trained and prints how many it reads right.
 //
 //	go run ./examples/digits
 //
@@ -50,8 +50,8 @@ func evaluate(ctx context.Context, config, dir string) (score *confusion, err er
 		return nil, err
 	}
 
-	// The config gives "image", the model's input, and "label", which the model
-	// does not know. Keep yields "label" besides the outputs.
+	// The config gives "image", the model's input, and "label", which is not an input
+	// of the model. Keep yields "label" besides the outputs.
 	keep := []string{"label"}
 	loader, err := loaders.Open(config, &loaders.Options{Check: &loaders.CheckOptions{Model: names, Keep: keep}})
 	if err != nil {

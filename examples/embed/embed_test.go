@@ -23,7 +23,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The program answers who shows the token, by both protocols at its port, and ends when told.
+// The program answers clients that show the token, in both protocols on its port. It
+// ends on a signal.
 func TestEmbed(t *testing.T) {
 	testruntime.Need(t)
 	l, err := net.Listen("tcp", "localhost:0")

@@ -1,5 +1,5 @@
-// Command embed serves a model by gRPC and HTTP at one port of a program that has servers
-// of its own. Requests share batches, and clients show a token:
+// Command embed serves a model by gRPC and HTTP at one port of a program that also has
+// its own servers. Requests share batches, and clients show a token:
 //
 //	TOKEN=s3cret go run ./examples/embed -model digits=examples/digits/model
 //	curl -H 'Authorization: Bearer s3cret' -d '{"instances": [...]}' localhost:8500/v1/models/digits:predict
@@ -51,9 +51,9 @@ func serve(ctx context.Context, l net.Listener, model, token string) (err error)
 	who := auth.Tokens(map[string]string{token: "client"})
 
 	o := &rpc.Options{Authenticate: who}
-	yours := grpc.NewServer(rpc.ServerOptions(o)...) // and options of your own
+	yours := grpc.NewServer(rpc.ServerOptions(o)...) // add your own options
 	rpc.Register(yours, models, o)
-	mux := http.NewServeMux() // with paths of your own
+	mux := http.NewServeMux() // add your own paths
 	mux.Handle("/v1/", rest.NewHandler(models, &rest.Options{Authenticate: who}))
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 

@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// The features of a frame: the energy of its sound in bands that are as wide as the
-// ear hears them (mel), as logarithms. A frame is 25 ms of sound, and there is one
+// The features of a frame are the logarithms of the energy of its sound in bands of the
+// mel scale, which follows human hearing. A frame is 25 ms of sound, and there is one
 // every 10 ms.
 const (
 	sampleRate = 16000
@@ -56,7 +56,7 @@ func newExtractor() (*extractor, error) {
 	return x, nil
 }
 
-// normalized gives each band of a recording mean 0 and variance 1.
+// normalized scales each band of a recording to mean 0 and variance 1.
 func normalized(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 	axis := s.Const([]int32{0})
 	centered := graph.Sub(s, x, op.Mean(s, x, axis))
@@ -76,7 +76,7 @@ func melMatrix() [][]float32 {
 	for bin := range matrix {
 		matrix[bin] = make([]float32, bands)
 		if bin == 0 {
-			continue // a constant is no sound
+			continue // a constant does not sound
 		}
 		at := mel(float64(bin) * sampleRate / 2 / (bins - 1))
 		for band := range bands {

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The README's claim: batches that are fed and batches from queues train to the same
-// loss, to the last bit, and the model learns.
+// The README's claim holds: training with fed batches and with batches from queues
+// gives exactly the same loss, and the model learns.
 func TestRun(t *testing.T) {
 	testruntime.Need(t)
 	results, err := run(t.Context(), "data", &settings{filepath.Join(t.TempDir(), "run"), 30, io.Discard})
@@ -38,7 +38,7 @@ func TestLabel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Silence until 0.21 s, HH until 0.30 s, then IY.
+	// The recording has silence until 0.21 s, HH until 0.30 s, then IY.
 	classes, err := label(alignment, 31)
 	if err != nil {
 		t.Fatal(err)

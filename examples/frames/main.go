@@ -1,6 +1,6 @@
-// Command frames trains a small network that tells the phoneme of every 10 ms of speech,
-// twice: with batches that are made in Go and fed, and with batches that queues make in
-// the graph. The two losses are the same.
+// Command frames trains a small network that recognizes the phoneme of every 10 ms of
+// speech, twice: with batches that are made in Go and fed, and with batches that queues
+// make in the graph. The two losses are the same.
 //
 //	go run ./examples/frames -dir RUN_DIR
 //
@@ -40,17 +40,17 @@ func main() {
 	}
 }
 
-// settings are what a run is told.
+// settings are the options of a run.
 type settings struct {
 	dir   string
 	steps int64
 	out   io.Writer
 }
 
-// trained is what a training came to.
+// trained is the result of a training.
 type trained struct {
 	loss     float64
-	accuracy map[string]float64 // by dataset: the share of frames whose phoneme the model tells
+	accuracy map[string]float64 // by dataset: the share of frames whose phoneme the model recognizes
 }
 
 // externData describes the sequences.

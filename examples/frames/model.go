@@ -11,10 +11,10 @@ import (
 // contextFrames is how many frames the model sees on each side of a frame.
 const contextFrames = 7
 
-// classifier tells the phoneme of each frame from the frames around it. The convolution
-// has no padding, so it gives 2 x contextFrames frames less than it gets. The provider adds
-// as many as context: the neighbours of a chunk, and zeros only where a recording
-// begins and ends.
+// classifier recognizes the phoneme of each frame from the frames around it. The
+// convolution has no padding, so its output is 2 x contextFrames frames shorter than
+// its input. The provider adds as many frames as context: the neighbours of a chunk,
+// and zeros only where a recording begins and ends.
 func classifier() *layers.Model {
 	return &layers.Model{
 		Features: []layers.TensorSpec{
@@ -27,7 +27,7 @@ func classifier() *layers.Model {
 	}
 }
 
-// network adds the layers, and where it trains or evaluates, the loss.
+// network adds the layers, and in training and evaluation the loss.
 func network(n *layers.Net, features, labels layers.Tensors) *layers.Spec {
 	image := graph.ExpandDims(n.Scope, features["data"], 2) // [batch, time, 1, bands]
 	x := layers.Conv2D(n, image, 64, []int64{2*contextFrames + 1, 1}, &layers.ConvOptions{Activation: layers.Relu})

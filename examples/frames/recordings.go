@@ -14,7 +14,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// The recordings: four to train on, one that is held back.
+// The recordings: four for training and one that is held back.
 var (
 	trainSet = []string{"0870", "0880", "0890", "0920"}
 	devSet   = []string{"0930"}
@@ -32,8 +32,8 @@ type segment struct {
 }
 
 // loadRecordings returns a dataset of the recordings of some names. Its sequences have
-// the features of the frames as "data" and their phonemes as "classes". Whoever calls
-// it closes the recordings.
+// the features of the frames as "data" and their phonemes as "classes". The caller
+// closes the recordings.
 func loadRecordings(ctx context.Context, x *extractor, dir, dataset string, names []string) (*recordings, error) {
 	r := &recordings{StaticDataset: datapipeline.StaticDataset{DatasetName: dataset}}
 	for _, name := range names {

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// weights trains in dir until a step and returns the variables.
+// weights trains in dir up to a step and returns the variables.
 func weights(t *testing.T, dir string, out *strings.Builder, steps ...int64) map[string][]byte {
 	t.Helper()
 	for _, step := range steps {
@@ -48,8 +48,8 @@ func weights(t *testing.T, dir string, out *strings.Builder, steps ...int64) map
 	return values
 }
 
-// Both networks learn, their losses are logged, and a run that was interrupted has the
-// bits of one that was not.
+// Both networks learn, their losses are logged, and an interrupted and resumed run
+// gives the same bits as an uninterrupted one.
 func TestRun(t *testing.T) {
 	testruntime.Need(t)
 	var out strings.Builder

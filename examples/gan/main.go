@@ -1,5 +1,5 @@
 // Gan trains a generative adversarial network: two networks with two losses and two
-// optimizers, in one step. Checkpoints, logs and resuming are the estimator's.
+// optimizers, in one step. The estimator provides checkpoints, logs and resuming.
 //
 //	go run ./examples/gan RUN_DIR [STEPS]
 package main
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run trains until a step, from where the folder says.
+// run trains up to a step, from the newest checkpoint of the folder.
 func run(ctx context.Context, dir string, steps int64, out io.Writer) (*estimator.TrainResult, error) {
 	saved := filepath.Join(dir, "model")
 	if _, err := os.Stat(saved); errors.Is(err, fs.ErrNotExist) {
@@ -68,8 +68,9 @@ func run(ctx context.Context, dir string, steps int64, out io.Writer) (*estimato
 }
 
 // pointsFrom gives batches of noise and of real points, which lie around (3, -1). They
-// follow the number of their step, so a run that is resumed sees the points that it would
-// have seen. (A loader saves its position by itself; a dataset written in Go does not.)
+// depend on the number of their step, so a resumed run sees the same points as an
+// uninterrupted one. (A loader saves its position by itself; a dataset written in Go
+// does not.)
 func pointsFrom(step int64) func(s *graph.Scope) *dataset.Dataset {
 	return func(s *graph.Scope) *dataset.Dataset {
 		return dataset.Range(s, step, 1<<40, 1).Map("points", points, nil)

@@ -8,8 +8,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// gan is a generator, which makes points of noise, and a discriminator, which tells them
-// from real ones. A step trains both, each by its own loss and optimizer.
+// gan is a generator, which makes points from noise, and a discriminator, which
+// distinguishes them from real points. A step trains both, each by its own loss and
+// optimizer.
 func gan() *layers.Model {
 	points := func(name string) layers.TensorSpec {
 		return layers.TensorSpec{Name: name, DType: tfbridge.Float, Shape: tfbridge.MakeShape(-1, 2)}
@@ -17,7 +18,7 @@ func gan() *layers.Model {
 	return &layers.Model{Features: []layers.TensorSpec{points("noise")}, Labels: []layers.TensorSpec{points("real")}, Function: networks, Seed: 1}
 }
 
-// networks adds the generator, and where it trains or evaluates, the discriminator.
+// networks adds the generator, and in training and evaluation the discriminator.
 func networks(n *layers.Net, features, labels layers.Tensors) *layers.Spec {
 	hidden := layers.Dense(n, features["noise"], 16, &layers.DenseOptions{Name: "generator/hidden", Activation: layers.Relu})
 	made := layers.Dense(n, hidden, 2, &layers.DenseOptions{Name: "generator/points"})
@@ -33,7 +34,7 @@ func networks(n *layers.Net, features, labels layers.Tensors) *layers.Spec {
 	isReal := graph.ConcatV2(s, []tfbridge.Output{ones(n, labels["real"]), graph.ZerosLike(s, ones(n, made))}, 0)
 	ofMade := graph.RowsFrom(s, logits, graph.Subscript(s, graph.Shape(s, labels["real"]), graph.At(0)))
 
-	spec.Loss = entropy.Add(s, losses.Values{Labels: ones(n, made), Predictions: ofMade}) // the generator wants to be taken for real
+	spec.Loss = entropy.Add(s, losses.Values{Labels: ones(n, made), Predictions: ofMade}) // the generator tries to have its points classified as real
 	spec.Optimizer, spec.Variables = adam(), []string{"generator/"}
 	spec.Also = []layers.Part{{
 		Name: "discriminator_loss", Loss: entropy.Add(s, losses.Values{Labels: isReal, Predictions: logits}),

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The demo's claim: each character of context helps.
+// The demo's claim holds: each character of context helps.
 func TestBits(t *testing.T) {
 	testruntime.Need(t)
 	counted, err := count(t.Context(), "train.json")
@@ -58,8 +58,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A window is three to five verses that follow each other in one chapter,
-// shuffled or not. No verse is in two, and of a chapter two are left at most.
+// A window is three to five verses that follow each other in one chapter, shuffled or
+// not. No verse is in two windows, and at most two verses of a chapter are in none.
 func TestWindows(t *testing.T) {
 	testruntime.Need(t)
 	for config, part := range map[string]string{"train.json": "train", "heldback.json": "heldback"} {
@@ -85,8 +85,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// take replaces a window by a zero byte in the chapter that it is in, where it
-// begins and ends with a line.
+// take replaces a window in its chapter by a zero byte. The window must begin and end
+// at line boundaries.
 func take(chapters []string, text string) bool {
 	for i, c := range chapters {
 		for _, before := range []string{"\n", "\x00"} {
@@ -100,8 +100,8 @@ func take(chapters []string, text string) bool {
 	return false
 }
 
-// readChapters returns the chapters of a part, a line a verse, after a line feed
-// each.
+// readChapters returns the chapters of a part: one verse a line, with a line feed at
+// the start.
 func readChapters(t *testing.T, part string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("data", part, "*.tfrecords"))
@@ -172,7 +172,7 @@ func parse(data []byte) (v verse, err error) {
 	return v, nil
 }
 
-// All of Genesis is there, in order, and both ways of storing a verse agree.
+// All verses of Genesis are there, in order, and both forms of storing a verse agree.
 func TestRecords(t *testing.T) {
 	var names []string
 	for _, path := range dataFiles(t) {
@@ -188,14 +188,14 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// split returns the words of a text, small letters only.
+// split returns the words of a text in lower-case letters.
 func split(text string) []string {
 	text = strings.ReplaceAll(strings.ToLower(text), "'", "")
 	return strings.FieldsFunc(text, func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// words.json joins whole verses, each feature by itself: a window has as many
-// names as verses, and words of just those.
+// words.json joins whole verses, each feature separately: a window has as many names as
+// verses, and only the words of those verses.
 func TestWordsConfig(t *testing.T) {
 	testruntime.Need(t)
 	words := map[string][]string{}

@@ -1,11 +1,10 @@
-// Command genesis counts which character follows which in chapters 1 to 40 of
-// Genesis, and prints how well those counts tell the next character of
-// chapters 41 to 50.
+// Command genesis counts which character follows which in chapters 1 to 40 of Genesis,
+// and prints how well those counts predict the next character of chapters 41 to 50.
 //
 //	go run ./examples/genesis
 //
-// The windows are the loader's: three to five verses, joined, padded to the
-// longest of the batch. The tensor verse_lengths tells text from padding. Each
+// The loader makes the windows: three to five verses, joined, and padded to the longest
+// window of the batch. The tensor verse_lengths separates text from padding. Each
 // window is a separate text: no context reaches from one window into the next.
 package main
 
@@ -51,7 +50,7 @@ type counts struct {
 	table *table
 }
 
-// count reads every window of a config into a table.
+// count adds the characters of every window of a config to a table.
 func count(ctx context.Context, config string) (*counts, error) {
 	c := &counts{table: &table{}}
 	for w, err := range windows(ctx, config) {

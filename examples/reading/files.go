@@ -42,7 +42,8 @@ func firstFeatures(files []string) (*graph.ExampleFeatures, error) {
 	return nil, fmt.Errorf("the files hold no records")
 }
 
-// featuresOf returns the features of an Example. Each has as many values as here.
+// featuresOf returns the features of an Example. The number of values of each is as in
+// this Example.
 func featuresOf(record []byte) (*graph.ExampleFeatures, error) {
 	parsed, err := example.Parse(record)
 	if err != nil {

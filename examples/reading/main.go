@@ -33,7 +33,7 @@ type options struct {
 	files           []string
 }
 
-// errUsage is a wrong command line. The flag package has told it already.
+// errUsage is a wrong command line. The flag package has printed the error already.
 var errUsage = errors.New("wrong usage")
 
 func main() {

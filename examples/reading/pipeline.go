@@ -64,8 +64,8 @@ func (o *options) graphSeed() int64 {
 	return queue.DefaultSeed
 }
 
-// filter makes a batch of one example or none of an example. Which ones are left out
-// depends on a fingerprint of the record.
+// filter makes a batch of one example or of none from an example. Which examples are
+// left out depends on a fingerprint of the record.
 func filter(s *graph.Scope, record tfbridge.Output, outputs []tfbridge.Output) []tfbridge.Output {
 	bucket := s.Op1("StringToHashBucketFast", map[string]any{"num_buckets": int64(2)}, record)
 	keep := graph.Reshape(s, graph.Equal(s, bucket, s.Const(int64(0))), s.Const([]int64{1}))
@@ -143,7 +143,7 @@ func (p *pipeline) print(out io.Writer, step []*tfbridge.Tensor) error {
 	return err
 }
 
-// explain adds the key of the record that a failure is about, if it is about one.
+// explain adds the key of the record to an error, if the error is about a record.
 func (p *pipeline) explain(m *train.MonitoredSession, err error) error {
 	var failed *train.EnqueueError
 	if !errors.As(err, &failed) || failed.Operation >= len(p.sources) || len(failed.Runner.EnqueueOps()) != len(p.sources) {

@@ -13,7 +13,7 @@ type tensor struct {
 	output tfbridge.Output
 }
 
-// program reads one kind of files. It is used for one graph.
+// program reads one kind of file. It is used for one graph.
 type program interface {
 	// prepare looks at the files before the graph is built.
 	prepare(files []string) error
@@ -31,8 +31,8 @@ var programs = map[string]func() program{
 	"whole":   func() program { return wholeProgram{} },
 }
 
-// csvProgram reads lines of five whole numbers: four features and a label. A field
-// that is empty is 1.
+// csvProgram reads lines of five whole numbers: four features and a label. An empty
+// field is 1.
 type csvProgram struct{}
 
 const csvColumns = 5

@@ -85,7 +85,7 @@ func write(t *testing.T, folder, name string, data []byte) string {
 	return path
 }
 
-// csvFiles are two files of 12 lines together; the label is the line's number.
+// csvFiles are two files with 12 lines in all; the label is the line's number.
 func csvFiles(t *testing.T) (files, keys []string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -118,7 +118,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// Goroutines, readers, shuffling and epochs change the order, and nothing else.
+// Goroutines, readers, shuffling and epochs change only the order.
 func TestOptions(t *testing.T) {
 	files, keys := csvFiles(t)
 	epochs := slices.Sorted(slices.Values(slices.Repeat(keys, 2)))
@@ -140,7 +140,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Who gets no batch at all hears why.
+// If there are too few records for one batch, the error says so.
 func TestFewerThanABatch(t *testing.T) {
 	testruntime.Need(t)
 	files, _ := csvFiles(t)
@@ -157,8 +157,8 @@ func TestFewerThanABatch(t *testing.T) {
 	}
 }
 
-// A filter takes the same part of the examples each time; without a smaller batch at
-// the end the rest is left out.
+// A filter takes the same examples each time. Without a smaller batch at the end the
+// remaining examples are left out.
 func TestFilter(t *testing.T) {
 	files, keys := csvFiles(t)
 	args := append([]string{"-program", "csv", "-batch", "1", "-filter"}, files...)
@@ -279,7 +279,8 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// A record that cannot be decoded is named by its key, whichever goroutine read it.
+// The error for a record that cannot be decoded has the record's key, whichever
+// goroutine read it.
 func TestBadRecord(t *testing.T) {
 	files, _ := csvFiles(t)
 	bad := write(t, t.TempDir(), "bad.csv", []byte("1,2,3,4,5\n1,2,x,4,5\n"))

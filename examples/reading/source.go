@@ -8,9 +8,9 @@ import (
 )
 
 // source reads records, one at a time, and remembers the key of the last one: when a
-// decoder fails, TensorFlow's error does not say on which record. The key is a
-// variable of the graph, so that records do not pass through Go. Each goroutine has a
-// source of its own, also where several share a reader.
+// decoder fails, TensorFlow's error does not say on which record. The key is a variable
+// of the graph, so that records do not pass through Go. Each goroutine has its own
+// source, even if several share a reader.
 type source struct {
 	key  tfbridge.Output
 	last tfbridge.Output // reads the variable
@@ -25,7 +25,7 @@ func newSource(s *graph.Scope, r *reader.Reader, files *queue.Queue) (*source, t
 	assign := func(s *graph.Scope, value tfbridge.Output) *tfbridge.Operation {
 		return s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{variable, value}})
 	}
-	forget := assign(s, s.Const("")) // a read that fails is about no record
+	forget := assign(s, s.Const("")) // a failed read has no record
 	key, record := r.Read(s.WithControlDependencies(forget), files)
 	remember := assign(s, key)
 	record = graph.Identity(s.WithControlDependencies(remember), record)

@@ -3,9 +3,9 @@
 //	go run . -model ../digits/model -name digits
 //	curl -d '{"instances": [...]}' localhost:8501/v1/models/digits:predict
 //
-// It is a module of its own, like any program that uses millrace. Requests share batches, every
-// request has a deadline, and on SIGINT or SIGTERM the program answers the requests in flight before
-// it ends.
+// It is a separate module, like any program that uses millrace. Requests share batches,
+// every request has a deadline, and on SIGINT or SIGTERM the program answers the
+// requests in flight before it ends.
 package main
 
 import (

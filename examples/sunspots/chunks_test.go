@@ -8,9 +8,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// A chunk of chunks.json is a run of months of one year, with the month before
-// and the month after it where the year has them. An epoch has the four chunks of
-// each of 200 years.
+// A chunk of chunks.json is a sequence of consecutive months of one year, with the
+// month before and the month after it if they are in the same year. An epoch has the
+// four chunks of each of 200 years.
 func TestChunksConfig(t *testing.T) {
 	testruntime.Need(t)
 	series := readSeries(t)

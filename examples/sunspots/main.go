@@ -1,12 +1,12 @@
-// Command sunspots forecasts each month's sunspot number of 1953 to 2008 from
-// the 48 months before it, with the model in examples/sunspots, and prints its
-// error beside the errors of two forecasts that need no model.
+// Command sunspots forecasts each month's sunspot number of 1953 to 2008 from the 48
+// months before it, with the model in examples/sunspots, and prints its error and the
+// errors of two forecasts that need no model.
 //
 //	go run ./examples/sunspots
 //
-// The windows are the loader's: 49 months long, one starting each month. Config
-// predict.json splits them into the model's input and the value that the model
-// should forecast.
+// The loader makes the windows: 49 months long, one starting each month. Config
+// predict.json splits them into the model's input and the value that the model should
+// forecast.
 package main
 
 import (
@@ -52,9 +52,9 @@ func evaluate(ctx context.Context, config, dir string) (*score, error) {
 		return nil, err
 	}
 
-	// The model's input is "history". The model does not know "actual" and
-	// "month"; Keep yields them besides its output. It also yields "history",
-	// for the forecasts without a model.
+	// The model's input is "history". "actual" and "month" are not inputs of the model;
+	// Keep yields them besides its output. It also yields "history", for the forecasts
+	// without a model.
 	keep := []string{"history", "actual", "month"}
 	loader, err := loaders.Open(config, &loaders.Options{Check: &loaders.CheckOptions{Model: names, Keep: keep}})
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The demo's claim, and that the windows are those of the files.
+// The forecast is as good as the demo's README claims, and the windows are those of the
+// files.
 func TestForecast(t *testing.T) {
 	testruntime.Need(t)
 	s, err := evaluate(t.Context(), "predict.json", "model")
@@ -31,7 +32,7 @@ func TestForecast(t *testing.T) {
 	if s.gain() < 0.08 {
 		t.Errorf("the model's error is %.3f, that of the last month %.3f", s.all.rms(0), s.all.rms(1))
 	}
-	// The figures of the two forecasts that need no model, from the records.
+	// Compute the figures of the two forecasts that need no model from the records.
 	series := readSeries(t)
 	var want misses
 	for _, first := range []int32{1949, 1979} {
@@ -63,8 +64,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A window of train.json is a run of months of one file, as long as it says,
-// with the rest padded.
+// A window of train.json is a sequence of consecutive months of one file. Its length is
+// the one that the window states, and the rest is padded.
 func TestTrainConfig(t *testing.T) {
 	testruntime.Need(t)
 	series := readSeries(t)
@@ -148,7 +149,7 @@ func readSeries(t *testing.T) map[int32]float64 {
 	return series
 }
 
-// addRecord adds a year that is as the manifest says.
+// addRecord checks a year against the manifest and adds it.
 func addRecord(series map[int32]float64, data []byte) error {
 	features, err := example.Parse(data)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command ways trains one small classifier of digits four times. Only the way its
-// data comes in differs, so the four losses are the same.
+// Command ways trains one small classifier of digits four times. The trainings differ
+// only in the way the data reaches the model, so the four losses are the same.
 //
 //	go run ./examples/ways -dir RUN_DIR
 //
@@ -79,7 +79,7 @@ func run(ctx context.Context, ways, dir string, out io.Writer) (map[string]*trai
 	return results, nil
 }
 
-// trained is what a training came to.
+// trained is the result of a training.
 type trained struct {
 	step       int64
 	loss       float64

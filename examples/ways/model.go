@@ -16,7 +16,7 @@ func classifier() *layers.Model {
 	}
 }
 
-// network adds the layers, and where it trains or evaluates, the loss.
+// network adds the layers, and in training and evaluation the loss.
 func network(n *layers.Net, features, labels layers.Tensors) *layers.Spec {
 	hidden := layers.Dense(n, layers.Flatten(n, features["image"]), 32, &layers.DenseOptions{Activation: layers.Relu})
 	logits := layers.Dense(n, hidden, 10, nil)

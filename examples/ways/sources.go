@@ -32,8 +32,8 @@ func fed(d *digits) estimator.Source {
 	})
 }
 
-// cut returns a batch from a row on; after the last row comes the first again. The
-// caller closes the images.
+// cut returns the batch that starts at a row; after the last row comes the first again.
+// The caller closes the images.
 func (d *digits) cut(first int) (*tfbridge.Tensor, []int64, error) {
 	pixels, err := tfbridge.View[float32](d.image)
 	if err != nil {
@@ -59,7 +59,7 @@ type row struct {
 	Label tfbridge.Output `tf:"label"`
 }
 
-// batches is a dataset of batches of the rows of two tensors, over and over.
+// batches is a dataset of batches of the rows of two tensors, repeated without end.
 func batches(s *graph.Scope, all row) *dataset.Dataset {
 	return dataset.FromColumns(s, all).Repeat(-1).Batch(batchSize, true)
 }

@@ -14,9 +14,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The README's claims: all ways come to the same loss, to the last bit. Only the
-// constant makes the graph large. The checkpoints hold the model's variables and not
-// the data.
+// The README's claims hold: all ways give exactly the same loss. Only the constant
+// makes the graph large. The checkpoints hold the model's variables and not the data.
 func TestRun(t *testing.T) {
 	testruntime.Need(t)
 	var out strings.Builder

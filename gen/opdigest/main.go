@@ -1,6 +1,6 @@
-// Opdigest brings the digest of cgo/datasets in package oplibrary up to date.
-// The digest is a generated constant: were it computed from the embedded
-// sources, every program that reads a dataset would carry them.
+// Opdigest brings the digest of cgo/datasets in package oplibrary up to date. The
+// digest is a generated constant, because computing it from embedded sources would put
+// the sources into every program that reads a dataset.
 //
 // Usage, in the top directory:
 //

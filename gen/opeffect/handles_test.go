@@ -19,8 +19,8 @@ const (
 	variant  = tfproto.DataType_DT_VARIANT
 )
 
-// maker makes the handle of something real: a node of output handle. The attributes
-// "?" take the dtype that most of the graph has, and "??" any other.
+// maker makes a real handle: a node with the output "handle". Attribute values "?" take
+// the dtype that most of the graph has, and "??" any other.
 type maker struct {
 	fits   string // beginnings of the names of operations that take such a handle
 	op     string

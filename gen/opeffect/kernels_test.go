@@ -41,7 +41,7 @@ func allowedOps(t *testing.T) map[string]*tfproto.OpDef {
 	return all
 }
 
-// unfed says why an operation is not probed, "" if it is.
+// unfed returns why an operation is not probed, "" if it is.
 func unfed(op *tfproto.OpDef) string {
 	for _, a := range op.Attr {
 		if a.Type == "func" || a.Type == "list(func)" {
@@ -71,16 +71,17 @@ var writing = strings.Fields("Save SaveSlices SaveV2 Restore RestoreSlice Restor
 // waiting lists operations that wait for what another operation puts somewhere.
 var waiting = strings.Fields("MapPeek MapUnstage MapUnstageNoKey OrderedMapPeek OrderedMapUnstage OrderedMapUnstageNoKey StagePeek Unstage Unbatch UnbatchGrad")
 
-// always lists what is probed in every run of the tests: what writes, what is fresh, and
-// those that write to a buffer which they may take over.
+// always lists the operations that are probed in every run of the tests: those that
+// write files, those that were added recently, and those that write to a buffer which
+// they may take over.
 var always = strings.Fields(`InplaceUpdate InplaceAdd InplaceSub Empty DeepCopy Identity Reshape Abs AddV2 Relu Squeeze Slice
 	TensorScatterAdd TensorStridedSliceUpdate ClipByValue Cumsum MatrixSetDiag BiasAdd Where StringUpper StringJoin`)
 
-// TestKernels runs each operation that takes numbers and strings, and looks. A row that
-// says nothing of sharing a buffer, or of writing to one, is wrong if the kernel does so.
-// Not run are operations that take handles, references or functions, those that wait,
-// and those for whose inputs the probe makes no right shape: their rows rest on
-// the registrations and on reading some of the sources.
+// TestKernels runs each operation that takes numbers and strings, and looks for shared
+// or changed buffers. A row that denies sharing a buffer or writing to one is wrong if
+// the kernel does so. Some operations are not run: those that take handles, references
+// or functions, those that wait, and those for whose inputs the probe makes no right
+// shape. Their rows rest on the registrations and on reading some of the sources.
 func TestKernels(t *testing.T) {
 	ops := allowedOps(t)
 	var names []string
@@ -117,7 +118,7 @@ func TestKernels(t *testing.T) {
 	if reached < len(names)/2 {
 		t.Errorf("only %d of %d operations ran", reached, len(names))
 	}
-	// The probe sees what it looks for.
+	// The probe finds what it looks for.
 	if s := seen["InplaceUpdate"]; !s.writes || !s.alias {
 		t.Errorf("InplaceUpdate: saw %+v", s)
 	}
@@ -132,7 +133,8 @@ func TestKernels(t *testing.T) {
 }
 
 // probeAll probes operations in two processes at a time, so that an operation that ends
-// the process ends no test. It returns what it saw of those that did not.
+// its process does not end the test. It returns the results of the operations that did
+// not.
 func probeAll(t *testing.T, names []string) map[string]sight {
 	var mu sync.Mutex
 	seen := map[string]sight{}
@@ -166,7 +168,7 @@ func probeSome(t *testing.T, names []string, report func(string, sight)) (done i
 		return len(names)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestProbeChild$", "-test.v")
-	cmd.Dir = t.TempDir() // whatever a kernel may leave there
+	cmd.Dir = t.TempDir() // for files that kernels may leave
 	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE=1", "TF_CPP_MIN_LOG_LEVEL=3")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	out, err := cmd.StdoutPipe()
@@ -188,7 +190,7 @@ func probeSome(t *testing.T, names []string, report func(string, sight)) (done i
 		}
 	}
 	alarm.Stop()
-	cmd.Wait() //nolint:errcheck // how it ended shows in what it did
+	cmd.Wait() //nolint:errcheck // its output shows how it ended
 	return done
 }
 

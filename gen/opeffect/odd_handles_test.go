@@ -54,7 +54,8 @@ func (h *handles) add(op string, inputs []string, attrs map[string]*tfproto.Attr
 	return name
 }
 
-// value adds a tensor: a constant, or one that only a run knows.
+// value adds a tensor: a constant, or a placeholder whose value is known only at run
+// time.
 func (h *handles) value(dt tfproto.DataType, shape []int64) string {
 	switch dt {
 	case resource:
@@ -104,7 +105,7 @@ func shapeProto(shape []int64) *tfproto.TensorShapeProto {
 	return p
 }
 
-// attrsOf reads the attributes of a maker.
+// attrsOf parses the attributes of a maker.
 func (h *handles) attrsOf(text string) map[string]*tfproto.AttrValue {
 	attrs := map[string]*tfproto.AttrValue{}
 	for _, f := range strings.Fields(text) {
@@ -318,7 +319,8 @@ func (h *handles) functionFor(a *tfproto.OpDef_AttrDef, types map[string][]tfpro
 	return &tfproto.AttrValue{Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Func: []*tfproto.NameAttrList{one, two}}}}
 }
 
-// function makes a function that gives its arguments where they fit, else values of its own.
+// function makes a function that returns its arguments where they fit, and constants
+// otherwise.
 func (h *handles) function(in, out []tfproto.DataType) string {
 	f := &tfproto.FunctionDef{Signature: &tfproto.OpDef{Name: fmt.Sprint("function", len(h.functions))}, Ret: map[string]string{}}
 	for i, dt := range in {
@@ -343,7 +345,7 @@ func (h *handles) function(in, out []tfproto.DataType) string {
 	return f.Signature.Name
 }
 
-// firstOutputs are the names of outputs that makers give.
+// firstOutputs are the names of the first outputs of the makers' operations.
 var firstOutputs = map[string]string{"Const": "output", "PlaceholderWithDefault": "output", "VarHandleOp": "resource", "HashTableV2": "table_handle",
 	"MutableHashTableV2": "table_handle", "MutableHashTableOfTensorsV2": "table_handle", "MutableDenseHashTableV2": "table_handle",
 	"EmptyTensorMap": "handle", "TensorListPushBack": "output_handle", "TensorListSetItem": "output_handle", "TensorListFromTensor": "output_handle",
@@ -351,7 +353,8 @@ var firstOutputs = map[string]string{"Const": "output", "PlaceholderWithDefault"
 	"DenseToCSRSparseMatrix": "sparse_output", "SparseMatrixZeros": "sparse_matrix", "CompositeTensorVariantFromComponents": "encoded",
 	"CompressElement": "compressed", "SerializeSparse": "serialized_sparse", "WrapDatasetVariant": "output_handle", "MutexV2": "resource"}
 
-// nameOutputs gives the inputs of a function's nodes the form that they have in functions.
+// nameOutputs rewrites the inputs of a function's nodes in the form for function
+// bodies.
 func nameOutputs(f *tfproto.FunctionDef) {
 	ops := map[string]string{}
 	for _, n := range f.NodeDef {
@@ -380,8 +383,8 @@ func nameOutputs(f *tfproto.FunctionDef) {
 	}
 }
 
-// consume adds nodes that look at what the operation gives, and returns what the
-// signature gives.
+// consume adds nodes that use the operation's outputs, and returns the outputs of the
+// signature.
 func (h *handles) consume(probed string) string {
 	after := []string{"^" + probed}
 	if len(h.op.OutputArg) > 0 && h.op.OutputArg[0].Type == variant && strings.Contains(h.op.Name, "Dataset") {
@@ -455,10 +458,10 @@ func handled(ops map[string]*tfproto.OpDef) []string {
 	})
 }
 
-// TestOddHandles gives operations real handles, references and functions of fitting and of
-// other kinds and dtypes, and odd arguments beside them, as models that the policy has
-// checked. None ends the process. A brief run takes a few of the operations, a long one
-// all of them.
+// TestOddHandles gives operations real handles, references and functions of fitting and
+// of other kinds and dtypes, and odd arguments, as models that the policy has checked.
+// None ends the process. A brief run takes a few of the operations, a long one all of
+// them.
 func TestOddHandles(t *testing.T) {
 	names := handled(allowedOps(t))
 	if !soak.Long() {

@@ -59,8 +59,8 @@ func (p *probe) oddAttrs(attrs map[string]any) {
 	}
 }
 
-// oddTensor makes an argument with extreme numbers among small ones, nil for dtypes
-// that have none.
+// oddTensor makes an argument with extreme numbers among small ones. It returns nil for
+// dtypes that have no extreme numbers.
 func (p *probe) oddTensor(dt tfbridge.DataType, shape []int64, n int64) *tfbridge.Tensor {
 	longs := []int64{0, 1, 2, 3, -1, -2, 100, math.MaxInt32, math.MinInt32, 1 << 40, math.MaxInt64, math.MinInt64}
 	floats := []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), -1e30}
@@ -152,8 +152,9 @@ func attackAll(t *testing.T, child string, names []string) {
 	}
 }
 
-// patience is how long an operation may take. A count of 2^40 in its arguments may take
-// longer. A request's deadline is for that, not a rule.
+// patience is how long an operation may take. An operation with a count of 2^40 in its
+// arguments may take longer; against that there is the request's deadline, and no rule
+// of the policy.
 const patience = 20 * time.Second
 
 // guarded reports whether pieces of memory have guard pages: see internal/test/guarded.sh.

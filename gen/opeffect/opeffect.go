@@ -1,6 +1,7 @@
-// Package opeffect derives from TensorFlow's registrations what they say about effects.
-// Its tests compare that with the reviewed table of package savedmodel/effect, and run
-// the kernels to see whether they do what the table says.
+// Package opeffect derives the effects of operations from TensorFlow's registrations,
+// as far as they state them. Its tests compare the result with the reviewed table of
+// package savedmodel/effect, and run the kernels to see whether they do what the table
+// says.
 package opeffect
 
 import (
@@ -12,7 +13,7 @@ import (
 	"millrace/internal/base/tfproto"
 )
 
-// Facts is what the registration of an operation says about its effects.
+// Facts are the effects of an operation that its registration states.
 type Facts struct {
 	State bool // it is stateful
 	Calls bool // an attribute names functions

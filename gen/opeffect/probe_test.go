@@ -20,14 +20,15 @@ import (
 	"millrace/tfbridge"
 )
 
-// probe runs one operation with arguments made from its registration, and looks.
+// probe runs one operation with arguments made from its registration, and observes the
+// results.
 type probe struct {
 	op     *tfproto.OpDef
 	random *rand.Rand
-	odd    bool // shapes that only a run knows, and extreme numbers
+	odd    bool // unknown static shapes, and extreme numbers
 }
 
-// sight is what probing an operation showed.
+// sight is the result of probing an operation.
 type sight struct {
 	ran           int // runs that gave outputs
 	alias, writes bool
@@ -49,7 +50,7 @@ var kinds = []tfproto.DataType{tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_IN
 // shapes of arguments. Most kernels take small ones, some take images.
 var shapes = [][]int64{{}, {1}, {2}, {3}, {4}, {2, 2}, {1, 2}, {1, 1}, {4, 4}, {2, 3}, {1, 4, 4, 1}, {1, 2, 2, 4}, {2, 2, 2}, {1, 4, 4, 4, 1}}
 
-// look probes until some runs went well, or too many choices did not.
+// look probes until enough runs succeeded, or too many choices failed.
 func (p *probe) look(choices, feeds int) (s sight) {
 	if len(p.op.InputArg) == 0 {
 		choices = min(choices, 4) // there is little to choose
@@ -91,7 +92,8 @@ func (p *probe) lookAt(s *sight, feeds int) {
 // enough is how many runs are looked at.
 const enough = 20
 
-// asWritten is a ConfigProto that has TensorFlow run the graph as it is.
+// asWritten is a ConfigProto with which TensorFlow runs the graph without optimizing
+// it.
 func asWritten() []byte {
 	level := protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), math.MaxUint64) // L0
 	off := protowire.AppendVarint(protowire.AppendTag(nil, 19, protowire.VarintType), 1)               // disable_meta_optimizer

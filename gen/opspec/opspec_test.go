@@ -17,8 +17,8 @@ const path = "../../savedmodel/metagraph/opspec_gen.txt"
 
 func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
 
-// The table holds the runtime's operations, all of them and no others; whether
-// each is classified, package savedmodel tests.
+// The table holds all of the runtime's operations and no others. Whether each is
+// classified is tested in package savedmodel.
 func TestTable(t *testing.T) {
 	ops, err := tfbridge.OpList()
 	if err != nil {

@@ -7,8 +7,7 @@
 // protoc-gen-go's own generator.
 //
 // The messages of TensorFlow Serving come from the wheel of its client, and make a
-// package of their own, servingproto. What that wheel lacks stands in
-// serving.txtpb.
+// separate package, servingproto. Messages that the wheel lacks are in serving.txtpb.
 //
 // Usage:
 //

@@ -6,8 +6,7 @@
 //	}
 //	loader, err := loaders.Open("loader.json", &loaders.Options{Observe: listener})
 //
-// It is a package of its own, so that a program that does not use it does not
-// link Prometheus's client.
+// It is a separate package, so that other programs do not link Prometheus's client.
 package prometheus
 
 import (

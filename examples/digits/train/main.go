@@ -1,10 +1,10 @@
 // Command train writes a model of Keras's layers in Go and trains it on the digits,
-// from nothing. It evaluates on digits that are held back.
+// from random weights. It evaluates on digits that are held back.
 //
 //	go run ./examples/digits/train -dir RUN_DIR
 //
 // RUN_DIR gets the model before the training and the checkpoints. The same command
-// goes on where the folder says.
+// resumes from the newest checkpoint in the folder.
 package main
 
 import (
@@ -39,7 +39,8 @@ func main() {
 	}
 }
 
-// steps is the length of the training, and evaluateEvery how often it is looked at.
+// steps is the length of the training. The model is evaluated every evaluateEvery
+// steps.
 const steps, evaluateEvery = 880, 220
 
 // train trains the model on the data in the folder digits.

@@ -17,7 +17,7 @@ func classifier() *layers.Model {
 	}
 }
 
-// network adds the layers, and where it trains or evaluates, the loss.
+// network adds the layers, and in training and evaluation the loss.
 func network(n *layers.Net, features, labels layers.Tensors) *layers.Spec {
 	x := graph.NewTensor(n.Scope, features["image"]).Reshape(-1, 8, 8, 1).Output()
 	x = layers.Conv2D(n, x, 16, []int64{3, 3}, &layers.ConvOptions{Activation: layers.Relu})

@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The README's claim: from nothing to at least 97% of the held-back digits.
+// The README's claim holds: from random weights the model learns at least 97% of the
+// held-back digits.
 func TestRun(t *testing.T) {
 	testruntime.Need(t)
 	dir := t.TempDir()
@@ -30,7 +31,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The same by config: run.json trains what this program writes, committed as
+// The config run.json trains the model that this program writes, which is committed as
 // untrained.
 func TestCommand(t *testing.T) {
 	testruntime.Need(t)

@@ -1,13 +1,13 @@
 // Command train writes a character LSTM of Keras's layers in Go and trains it on
-// windows of Genesis, from nothing. It evaluates on the chapters that are held back,
-// and lets the trained model write a few lines.
+// windows of Genesis, from random weights. It evaluates the model on the chapters that
+// are held back, and lets the trained model write a few lines.
 //
 //	go run ./examples/genesis/train -dir RUN_DIR
 //	go run ./examples/genesis/train -model EXPORT_DIR
 //
 // RUN_DIR gets the model before the training, the checkpoints and the trained model.
-// The same command goes on where the folder says. With -model nothing is trained: the
-// model that millrace export wrote writes lines.
+// The same command resumes from the newest checkpoint in the folder. With -model the
+// command does not train, but lets a model from millrace export write the lines.
 package main
 
 import (
@@ -58,7 +58,8 @@ func command(ctx context.Context, dir, model string) error {
 	return sample(ctx, model, os.Stdout, &sampleOptions{Start: "And ", Characters: 400, Temperature: 0.6, Seed: 1})
 }
 
-// steps is the length of the training. It is looked at every evaluateEvery steps.
+// steps is the length of the training. The model is evaluated every evaluateEvery
+// steps.
 const steps, evaluateEvery = 1320, 440
 
 // train trains the model on the data in the folder genesis.

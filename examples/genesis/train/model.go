@@ -12,7 +12,7 @@ import (
 // characters is the number of ASCII characters, units the size of the LSTM's state.
 const characters, units = 128, 128
 
-// writer is a recurrent network that tells the next character of a text.
+// writer is a recurrent network that predicts the next character of a text.
 func writer() *layers.Model {
 	return &layers.Model{
 		Features: []layers.TensorSpec{{Name: "text", DType: tfbridge.Uint8, Shape: tfbridge.MakeShape(-1, -1)}},
@@ -21,8 +21,8 @@ func writer() *layers.Model {
 	}
 }
 
-// network adds the layers. At every position of the text the logits are those of the
-// character after it, by all characters up to there.
+// network adds the layers. At every position of the text the logits predict the next
+// character from all characters up to there.
 func network(n *layers.Net, features, _ layers.Tensors) *layers.Spec {
 	x := graph.Cast(n.Scope, features["text"], tfbridge.Int32)
 	x = layers.Embedding(n, x, characters, 32, nil)
@@ -30,7 +30,7 @@ func network(n *layers.Net, features, _ layers.Tensors) *layers.Spec {
 	return &layers.Spec{Predictions: layers.Tensors{"logits": layers.Dense(n, x, characters, nil)}}
 }
 
-// objective says how to train the network. run.json says the same.
+// objective returns the loss and optimizer, which are the same as in run.json.
 func objective() *estimator.Objective {
 	adam := optimizer.NewAdam()
 	adam.LearningRate = optimizer.CosineDecay{InitialLearningRate: 0.01, DecaySteps: steps}

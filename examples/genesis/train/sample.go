@@ -11,20 +11,20 @@ import (
 	"millrace/tfbridge"
 )
 
-// memory is how many characters the model sees of what it wrote: as many as a window
-// of its training had.
+// memory is how many of the last characters the model sees when it writes: as many as a
+// window of its training had.
 const memory = 100
 
-// sampleOptions say what a model writes.
+// sampleOptions are the options of sample.
 type sampleOptions struct {
 	Start       string
 	Characters  int
-	Temperature float64 // 1: as the model believes; less: likelier characters more often
+	Temperature float64 // 1: the model's probabilities; below 1: likelier characters more often
 	Seed        uint64
 }
 
-// sample lets a trained model write: each character is drawn from those that the model
-// believes to follow, and is part of the text that it sees next.
+// sample lets a trained model write. Each character is drawn from the model's
+// distribution, and becomes a part of the text that the model sees next.
 func sample(ctx context.Context, dir string, out io.Writer, o *sampleOptions) error {
 	model, err := graph.LoadModel(dir, nil)
 	if err != nil {
@@ -71,5 +71,5 @@ func draw(random *rand.Rand, logits []float32, temperature float64) byte {
 			return byte(c)
 		}
 	}
-	return '\n' // rounding left a rest
+	return '\n' // reached only because of rounding
 }

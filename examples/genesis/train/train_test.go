@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The loss of random guesses is the logarithm of 128, 4.9. How often each character
-// occurs lowers it to 3.0.
+// The loss of random guesses is the logarithm of 128, 4.9. Knowing how often each
+// character occurs lowers it to 3.0.
 const (
 	firstSteps, lossAfter      = 50, 2.6
 	fewerSteps, lossAfterFewer = 30, 3.0
 )
 
-// The program trains from nothing, and what it exports writes text.
+// The program trains from random weights, and the exported model writes text.
 func TestTrain(t *testing.T) {
 	testruntime.Need(t)
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// The same by config: run.json trains what this program writes, committed as
+// The config run.json trains the model that this program writes, which is committed as
 // untrained.
 func TestCommand(t *testing.T) {
 	testruntime.Need(t)
