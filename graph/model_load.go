@@ -99,6 +99,7 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 	}
 	saved, err := tfbridge.NewSavedModel(session, program.MetaGraph)
 	if err == nil {
+		correctTypes(saved, checked)
 		err = initialize(ctx, session, program, stage)
 	}
 	if err != nil {
@@ -107,6 +108,23 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 		return nil, err
 	}
 	return &Model{path: checked.Dir, session: session, graph: saved.Graph, saved: saved, stage: stage, checked: checked}, nil
+}
+
+// correctTypes gives the inputs of signatures the data types of the checked model, which are the graph's where the
+// model says another.
+func correctTypes(saved *tfbridge.SavedModel, checked *savedmodel.Model) {
+	for key, sig := range saved.Signatures {
+		known, err := checked.Signature(key)
+		if err != nil {
+			continue // it cannot be called
+		}
+		for _, in := range known.Inputs {
+			if info, ok := sig.Inputs[in.Name]; ok && info.DType != in.DType {
+				info.DType = in.DType
+				sig.Inputs[in.Name] = info
+			}
+		}
+	}
 }
 
 // importGraph returns a session on a new graph that holds what a GraphDef describes,

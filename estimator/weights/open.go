@@ -25,6 +25,10 @@ func Open(path string) (*Source, error) {
 	}
 	if _, err := os.Stat(filepath.Join(path, "saved_model.pb")); err == nil {
 		path = filepath.Join(path, "variables", "variables")
+	} else if _, err := os.Stat(path + ".index"); errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() { // a folder may have checkpoints
+			return nil, noWeights(path, err)
+		}
 	}
 	return checkpointSource(path)
 }
@@ -48,4 +52,20 @@ func openFile(path string, parse func(f *file) error) (*Source, error) {
 		return nil, s.failure("%w", err)
 	}
 	return s, nil
+}
+
+// noWeights says what a path would have to be that cannot be looked at, or is a file.
+func noWeights(path string, err error) error {
+	what := "the file is of no known form"
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		what = "there is no such file"
+	case errors.As(err, &p):
+		what = p.Err.Error()
+	}
+	e := millrace.Errorf(millrace.ErrCheckpoint, "%s; weights are the folder of a SavedModel or of checkpoints, a checkpoint by its name without .index, "+
+		"or a file whose name ends in .keras, .h5, .hdf5 or .safetensors", what)
+	e.Op, e.File = "read weights", path
+	return e
 }

@@ -3,6 +3,7 @@ package weights_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -208,6 +209,24 @@ func TestAverages(t *testing.T) {
 		t.Errorf("got %v, %v", v, err)
 	}
 	v.Close()
+}
+
+// A path that has no weights is an error that names it, and the forms that there are.
+func TestNoWeights(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte("words"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "missing"): "there is no such file; weights are the folder of a SavedModel", text: "the file is of no known form; weights are",
+		dir: "the folder has no file", filepath.Join(dir, "missing.keras"): "no such file",
+	} {
+		_, err := weights.Open(path)
+		if !errors.Is(err, millrace.ErrCheckpoint) && !errors.Is(err, millrace.ErrIO) || !strings.Contains(fmt.Sprint(err), path+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
 }
 
 // FuzzOpen changes files of every form: reading ends with tensors or an error.
