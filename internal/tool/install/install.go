@@ -72,6 +72,7 @@ func Install(ctx context.Context, o *Options) (*Result, error) {
 		return nil, err
 	}
 	if have := in.existing(); have != nil {
+		tidy(in.root)
 		return in.already(have), nil
 	}
 	if err := runtimedir.CheckCPU(); err != nil {

@@ -55,6 +55,23 @@ func lock(ctx context.Context, dir string, say func(string, ...any)) (unlock fun
 	}
 }
 
+// tidy is sweep for callers without the lock that have found nothing to do. It does nothing while another process
+// holds the lock, and a failure does not matter.
+func tidy(dir string) {
+	left, err := filepath.Glob(filepath.Join(dir, workPrefix+"*"))
+	if err != nil || len(left) == 0 {
+		return
+	}
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		sweep(dir)
+	}
+}
+
 // sweep removes the leftovers of killed installs in dir. The caller holds the lock.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -65,7 +82,8 @@ func sweep(dir string) error {
 		if !strings.HasPrefix(e.Name(), workPrefix) {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+		// The compilers of a killed build may be writing there still. Who sweeps later removes that.
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, unix.ENOTEMPTY) {
 			return ioError(err)
 		}
 	}

@@ -54,6 +54,7 @@ func BuildOperations(ctx context.Context, dir string, o *OperationsOptions) (pat
 	}
 	path = filepath.Join(dir, oplibrary.Folder, oplibrary.Name(runtimedir.Pinned().Version))
 	if oplibrary.Verify(path) == nil {
+		tidy(filepath.Dir(path))
 		return path, nil
 	}
 	if err := oplibrary.CheckSources(b.sources); err != nil {

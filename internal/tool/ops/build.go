@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"millrace"
 	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/opstamp"
@@ -195,11 +197,16 @@ func (b *builder) digest(files []string) (string, error) {
 
 // build compiles the sources and the stamp.
 func (b *builder) build(ctx context.Context) error {
-	work, err := os.MkdirTemp(filepath.Dir(b.Path), ".millrace-ops-")
+	folder := filepath.Dir(b.Path)
+	sweep(folder)
+	work, err := os.MkdirTemp(folder, workPrefix)
 	if err != nil {
 		return ioError(err)
 	}
 	defer os.RemoveAll(work)
+	if unlock := lock(work); unlock != nil {
+		defer unlock()
+	}
 	stamp := filepath.Join(work, "stamp.cc")
 	if err := os.WriteFile(stamp, b.stamp.Source(), 0o644); err != nil {
 		return ioError(err)
@@ -212,7 +219,52 @@ func (b *builder) build(ctx context.Context) error {
 	if err := compile.Library(ctx, append(slices.Clone(b.sources), stamp), library); err != nil {
 		return b.failure(ctx, err)
 	}
-	return atomicfile.Rename(library, b.Path)
+	return b.publish(library)
+}
+
+// publish gives the library its name when it is on the disk.
+func (b *builder) publish(library string) error {
+	f, _, err := regularfile.OpenFile(library)
+	if err != nil {
+		return ioError(err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return ioError(err)
+	}
+	if err := atomicfile.Rename(library, b.Path); err != nil {
+		return err
+	}
+	return atomicfile.SyncFolder(filepath.Dir(b.Path))
+}
+
+// workPrefix begins the names of the temporary folders of builds.
+const workPrefix = ".millrace-ops-"
+
+// lock locks a temporary folder as long as its build lives. It returns nil where folders cannot be locked.
+func lock(work string) (unlock func()) {
+	f, err := os.Open(work)
+	if err != nil {
+		return nil
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		f.Close()
+		return nil
+	}
+	return func() { f.Close() }
+}
+
+// sweep removes the temporary folders that killed builds left. One that is locked belongs to a build.
+func sweep(folder string) {
+	left, err := filepath.Glob(filepath.Join(folder, workPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, work := range left {
+		if unlock := lock(work); unlock != nil {
+			os.RemoveAll(work)
+			unlock()
+		}
+	}
 }
 
 // failure returns the error of a build that failed.

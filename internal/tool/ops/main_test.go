@@ -7,13 +7,15 @@ import (
 	"sync"
 	"testing"
 
+	"millrace/internal/test/killstep"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/test/tfmain"
 	"millrace/tfbridge"
 )
 
 func TestMain(m *testing.M) {
-	commands := map[string]func([]string) error{restoreCommand: restoreHere, lateCommand: loadLate}
+	killstep.Child()
+	commands := map[string]func([]string) error{restoreCommand: restoreHere, lateCommand: loadLate, killedCommand: buildHere}
 	if len(os.Args) == 5 && commands[os.Args[1]] != nil {
 		if err := commands[os.Args[1]](os.Args[2:]); err != nil {
 			log.Fatal(err)
