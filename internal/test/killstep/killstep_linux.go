@@ -14,7 +14,7 @@
 //	}
 //
 // A seccomp filter has the kernel stop the program, and all that it starts, at each system call that makes,
-// renames, links, removes, resizes or syncs a file or a folder. It asks the test, which lets the call go on or kills the
+// renames, links, removes, resizes or syncs a file or a folder, or that writes. It asks the test, which lets the call go on or kills the
 // processes. Nothing waits for a time, and the program is the one that users run.
 package killstep
 
@@ -56,12 +56,15 @@ func Child() {
 	os.Exit(99)
 }
 
-// changes are the system calls that change the file system. Writes of content are not among them: what
-// a file holds matters when it is closed, synced or renamed.
-var changes = slices.Concat([]uint32{
-	unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT,
-	unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNCFS,
-}, olderChanges)
+// changes are the system calls that change the file system, and writes those that change a file if they are
+// given one. Programs write to pipes and to each other in no fixed order.
+var (
+	changes = slices.Concat([]uint32{
+		unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT,
+		unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNCFS,
+	}, olderChanges)
+	writes = []uint32{unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_SENDFILE}
+)
 
 // Offsets in the kernel's struct seccomp_data.
 const (
@@ -72,7 +75,7 @@ const (
 // filter asks for each change.
 func filter() []bpf.Instruction {
 	program := []bpf.Instruction{bpf.LoadAbsolute{Off: numberOffset, Size: 4}}
-	for _, call := range changes {
+	for _, call := range slices.Concat(changes, writes) {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
 	}
 	return append(program,
@@ -175,7 +178,10 @@ func receive(from int) (int, error) {
 type notification struct {
 	id         uint64
 	pid, flags uint32
-	call       [64]byte
+	call       int32
+	arch       uint32
+	address    uint64
+	arguments  [6]uint64
 }
 type response struct {
 	id      uint64
@@ -187,40 +193,51 @@ type response struct {
 // Commands of a listener.
 const receiveNotification, sendResponse = 0xc0502100, 0xc0182101
 
+// changes reports whether the call changes the file system.
+func (n *notification) changes() bool {
+	if !slices.Contains(writes, uint32(n.call)) {
+		return true
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.arguments[0]))
+	return err == nil && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/dev/")
+}
+
 // watch lets calls go on until the one with the number step, before which it kills the process group. It reports
-// whether all processes ended before.
+// whether all processes ended before. In any case they have ended when it returns.
 func watch(listener, step, group int) (ended bool, err error) {
-	for n := 1; ; n++ {
+	for n, dying := 0, false; ; {
 		ready := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
 			return false, err
 		}
 		if ready[0].Revents&unix.POLLIN == 0 {
 			if ready[0].Revents&unix.POLLHUP != 0 {
-				return step > 0, nil
+				return !dying, nil
 			}
-			n--
 			continue
 		}
-		if n == step {
+		var asked notification
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), receiveNotification, uintptr(unsafe.Pointer(&asked)))
+		switch {
+		case errno == unix.ENOENT, errno == unix.EINTR: // its thread has ended, or was interrupted
+			continue
+		case errno != 0:
+			return false, errno
+		case dying:
+			continue // it waits until its thread is dead
+		}
+		if asked.changes() {
+			n++
+		}
+		if dying = n == step; dying {
 			if err := unix.Kill(-group, unix.SIGKILL); err != nil {
 				return false, err
 			}
-			step = -1 // and wait for the end of all
-		}
-		var asked notification
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), receiveNotification, uintptr(unsafe.Pointer(&asked))); errno != 0 {
-			if errno == unix.ENOENT || errno == unix.EINTR { // its thread has ended, or was interrupted
-				n--
-				continue
-			}
-			return false, errno
+			continue
 		}
 		answer := response{id: asked.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		if step < 0 {
-			continue // it waits until its thread is dead
-		}
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), sendResponse, uintptr(unsafe.Pointer(&answer))); errno != 0 && errno != unix.ENOENT {
+		_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), sendResponse, uintptr(unsafe.Pointer(&answer)))
+		if errno != 0 && errno != unix.ENOENT {
 			return false, errno
 		}
 	}

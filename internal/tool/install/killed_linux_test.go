@@ -114,7 +114,7 @@ func TestInstallKilledAnywhere(t *testing.T) {
 					t.Errorf("the folder has %v, %v", entries, err)
 				}
 			}
-			killing(t, 3, begin, look, "install", wheel, dir)
+			killing(t, 6, begin, look, "install", wheel, dir)
 		})
 	}
 }
@@ -130,7 +130,7 @@ func TestOperationsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	killing(t, 41, begin, func() {
+	killing(t, 150, begin, func() {
 		if _, err := os.Lstat(path); err == nil {
 			if err := oplibrary.Verify(path); err != nil {
 				t.Errorf("afterwards: %v", err)
@@ -163,7 +163,7 @@ func TestExportKilled(t *testing.T) {
 				}
 			}
 		}
-		killing(t, 2, begin, func() {
+		killing(t, 5, begin, func() {
 			text, err := os.ReadFile(to)
 			if old != "" && err != nil {
 				t.Errorf("%s: %v", name, err)
