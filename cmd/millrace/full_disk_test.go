@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,8 +13,10 @@ import (
 	"syscall"
 	"testing"
 
+	"millrace/internal/base/oplibrary"
 	"millrace/internal/base/runtimedir"
 	"millrace/internal/test/testruntime"
+	"millrace/tfbridge"
 )
 
 // refusals are ways in which a file system refuses to write, as commands of a shell in
@@ -42,6 +45,11 @@ var writingCommands = []struct {
 	{command: "plan predict.json --graph --svg out/p.svg"},
 	{command: "ops new out/myop", left: `^out/myop(/.*)?$`},
 	{command: "export trained --out out/exported"},
+	{command: "runtime install --from tools/fake --unpinned --dir out/rt --native=false --prelink=false", left: `^out/rt(/\.lock)?$`},
+	{command: "runtime export --runtime tools/installed/2.21.0-cpu out/rt.tar"},
+	{command: "runtime export --runtime tools/installed/2.21.0-cpu out/folder"},
+	{command: "ops wrap --runtime tools/bare tools/lib.so --package lib --out out/lib.go"},
+	{command: "ops build tools/myop --out out/myop.so"},
 }
 
 // A disk that is full, a file system that is read-only and a limit on the size of files
@@ -53,12 +61,16 @@ func TestFullDisk(t *testing.T) {
 	if said, err := inLab(from, "millrace", "train", "run.json", "--dir", trained, "--steps", "1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
+	tools := layTools(t)
 	for _, tt := range writingCommands {
 		for kind, refusal := range refusals {
 			t.Run(kind+"/"+strings.Fields(tt.command)[0], func(t *testing.T) {
 				t.Parallel()
 				dir := lab(t)
 				if err := os.CopyFS(filepath.Join(dir, "trained"), os.DirFS(trained)); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(tools, filepath.Join(dir, "tools")); err != nil {
 					t.Fatal(err)
 				}
 				listFirst(t, dir)
@@ -80,6 +92,45 @@ func TestFullDisk(t *testing.T) {
 			})
 		}
 	}
+}
+
+// layTools makes a folder with a library of operations, lib.so, a runtime that has it in the place of TensorFlow's
+// libraries, fake, the same installed, TensorFlow's runtime without lib.so, bare, a folder of operations, myop,
+// and a compiler, cxx.
+func layTools(t *testing.T) string {
+	t.Helper()
+	runtime, err := tfbridge.FindRuntime(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := oplibrary.Find(runtime, runtimedir.Pinned().Version)
+	if library == "" {
+		t.Skip("SKIPPED: the runtime has no library of operations: make native builds it")
+	}
+	text, err := os.ReadFile(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"lib.so": string(text), "fake/" + runtimedir.LibraryCC: string(text), "fake/" + runtimedir.LibraryFramework: string(text), "myop/a.cc": "",
+		"cxx": "#!/bin/sh\nfor word; do [ \"$before\" != -o ] || out=$word; before=$word; done\nhead -c 100000 /dev/zero >\"$out\"\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(content), 0o777)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range runtimedir.Libraries {
+		if err := errors.Join(os.MkdirAll(dir+"/bare", 0o777), os.Symlink(filepath.Join(runtime, name), filepath.Join(dir, "bare", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install := exec.CommandContext(t.Context(), "millrace", "runtime", "install", "--from", dir+"/fake", "--unpinned", "--dir", dir+"/installed", "--native=false", "--prelink=false")
+	if said, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return dir
 }
 
 // listFirst writes a ledger, first.ndjson, that lists the first record of the data.
@@ -108,7 +159,7 @@ func lastError(said string) string {
 func inLab(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "out/cache"), "MILLRACE_RUNTIME="+os.Getenv("MILLRACE_RUNTIME"))
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "out/cache"), "MILLRACE_RUNTIME="+os.Getenv("MILLRACE_RUNTIME"), "CXX="+filepath.Join(dir, "tools/cxx"))
 	if root, err := runtimedir.Root(); err == nil && os.Getenv("MILLRACE_RUNTIME") == "" {
 		if found, err := runtimedir.Find(root); err == nil && len(found) > 0 {
 			cmd.Env = append(cmd.Env, "MILLRACE_RUNTIME="+found[0].Dir)
