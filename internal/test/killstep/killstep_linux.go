@@ -14,7 +14,7 @@
 //	}
 //
 // A seccomp filter has the kernel stop the program, and all that it starts, at each system call that makes,
-// renames, links, removes, resizes or syncs a file or a folder, or that writes. It asks the test, which lets the call go on or kills the
+// renames, links, removes, resizes or syncs a file or a folder, or that writes. It asks the test, which allows the call or kills the
 // processes. Nothing waits for a time, and the program is the one that users run.
 package killstep
 
@@ -202,7 +202,7 @@ func (n *notification) changes() bool {
 	return err == nil && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/dev/")
 }
 
-// watch lets calls go on until the one with the number step, before which it kills the process group. It reports
+// watch allows calls until the one with the number step, before which it kills the process group. It reports
 // whether all processes ended before. In any case they have ended when it returns.
 func watch(listener, step, group int) (ended bool, err error) {
 	for n, dying := 0, false; ; {
