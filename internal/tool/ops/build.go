@@ -242,15 +242,15 @@ const workPrefix = ".millrace-ops-"
 
 // lock locks a temporary folder as long as its build lives. It returns nil where folders cannot be locked.
 func lock(work string) (unlock func()) {
-	f, err := os.Open(work)
+	fd, err := unix.Open(work, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		f.Close()
+	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		unix.Close(fd)
 		return nil
 	}
-	return func() { f.Close() }
+	return func() { unix.Close(fd) }
 }
 
 // sweep removes the temporary folders that killed builds left. One that is locked belongs to a build.
