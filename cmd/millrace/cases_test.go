@@ -12,8 +12,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// TestCases dumps every case and judges what a user would see: standard
-// output, standard error and the exit code.
+// TestCases dumps every case and compares what a user sees: standard output, standard
+// error and the exit code.
 func TestCases(t *testing.T) {
 	testruntime.Need(t)
 	for _, name := range cases.All(t) {
@@ -38,8 +38,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// A file too short for a window is no error, but nobody should be left
-// wondering where it went.
+// A file that is too short for a window is no error, but a warning names it.
 func TestShortFilesAreNamed(t *testing.T) {
 	testruntime.Need(t)
 	dir := cases.Prepare(t, "cont-files-short")

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the examples of docs/convert.md give into the page")
 
-// convertPage has examples: the files of a session, the commands, and what they give.
+// convertPage has examples: the files of a session, the commands, and their results.
 const convertPage = "../../docs/convert.md"
 
 // pageExample matches an example of the page.
@@ -32,8 +32,8 @@ var pageExample = regexp.MustCompile("(?s)```txtar\n(.*?)```\n")
 // progress matches the line that shows how far a conversion is.
 var progress = regexp.MustCompile(`(?m)^convert: .* records(, .*)?\n`)
 
-// TestConvertPage types the commands of each example of docs/convert.md. The page says
-// which manifest and which records are then in the folder out, or which error comes.
+// TestConvertPage types the commands of each example of docs/convert.md. The page shows
+// the manifest and the records that are then in the folder out, or the error.
 func TestConvertPage(t *testing.T) {
 	path, err := filepath.Abs(convertPage)
 	if err != nil {
@@ -69,8 +69,8 @@ func TestConvertPage(t *testing.T) {
 	}
 }
 
-// convertExample writes the files before the section commands, runs these, and returns
-// the example with what they give.
+// convertExample writes the files that stand before the section commands, runs the
+// commands, and returns the example with their results.
 func convertExample(t *testing.T, a *txtar.Archive) *txtar.Archive {
 	t.Helper()
 	got := &txtar.Archive{Comment: a.Comment}

@@ -32,8 +32,8 @@ func table(t *testing.T, n int) string {
 	return path
 }
 
-// stopConversion starts a conversion and sends it a signal once a shard is whole. It
-// reports whether the conversion was still under way.
+// stopConversion starts a conversion and sends it a signal when one shard is complete.
+// It reports whether the conversion was still running.
 func stopConversion(t *testing.T, sig syscall.Signal, args ...string) (stderr string, code int, stopped bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "millrace", args...)
@@ -57,12 +57,12 @@ func stopConversion(t *testing.T, sig syscall.Signal, args ...string) (stderr st
 	return said.String(), cmd.ProcessState.ExitCode(), !isThere(out)
 }
 
-// TestConvertKilled stops conversions: nothing looks whole, and the same command ends
-// with the bytes of a conversion that was never stopped.
+// TestConvertKilled stops conversions: an incomplete dataset never looks complete, and
+// the same command ends with the bytes of a conversion that was not stopped.
 func TestConvertKilled(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
-			// A small conversion may end before the signal comes to it.
+			// A small conversion may end before it gets the signal.
 			rows := 20_000
 			for !convertStopped(t, sig, rows) {
 				if rows *= 4; rows > 6_000_000 {
@@ -73,8 +73,8 @@ func TestConvertKilled(t *testing.T) {
 	}
 }
 
-// convertStopped stops a conversion of so many rows and repeats it. It reports whether
-// the signal came early enough.
+// convertStopped stops a conversion of a number of rows and repeats it. It reports
+// whether the signal came early enough.
 func convertStopped(t *testing.T, sig syscall.Signal, rows int) bool {
 	t.Helper()
 	in, dir := table(t, rows), t.TempDir()
@@ -124,7 +124,7 @@ func sameFiles(t *testing.T, want, got string) {
 	}
 }
 
-// TestConvertedValues reads what convert writes: TensorFlow's parser, or our own
+// TestConvertedValues reads the output of convert: TensorFlow's parser, or our own
 // operation, gives the values of the input.
 func TestConvertedValues(t *testing.T) {
 	testruntime.Need(t)

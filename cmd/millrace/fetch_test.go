@@ -26,8 +26,8 @@ func scalarDataset(t *testing.T, values ...float32) *fixture.Dataset {
 	return d
 }
 
-// --fetch writes the outputs that it names: here one beside a scalar, which is
-// not a row of a record.
+// --fetch writes the outputs that it names: here one output and a scalar, which is not
+// a row of a record.
 func TestFetch(t *testing.T) {
 	testruntime.Need(t)
 	d := scalarDataset(t, 1, 2)
@@ -42,7 +42,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// --unchecked reads a model that the policy refuses, and says so loudly.
+// --unchecked reads a model that the policy refuses, with a clear warning.
 func TestUnchecked(t *testing.T) {
 	check := []string{"check", scalarDataset(t, 1).Config(), "--model", "../../testdata/models/writes_file", "--signature", "harmless"}
 	for _, tt := range []struct {

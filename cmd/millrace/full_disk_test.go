@@ -19,16 +19,16 @@ import (
 	"millrace/tfbridge"
 )
 
-// refusals are ways in which a file system refuses to write, as commands of a shell in
-// the folder of a case, whose folder out is a file system of its own.
+// refusals are ways in which a file system refuses to write. Each is a shell command in
+// the folder of a case, whose folder out is a separate file system.
 var refusals = map[string]struct{ script, errors string }{
 	"full":      {`dd if=/dev/zero of=out/filler bs=64k 2>/dev/null; dd if=/dev/zero of=out/rest bs=512 2>/dev/null; :`, `no space left|needs [0-9]+ bytes`},
 	"read-only": {`mount -o remount,ro out`, `read-only file system|(?i)permission denied`},
 	"limit":     {`ulimit -f 0`, `file too large`},
 }
 
-// writingCommands are the commands that write, with all that they write below out. What
-// matches left may stay after a failure.
+// writingCommands are the commands that write, with all files that they write below
+// out. Files that match left may stay after a failure.
 var writingCommands = []struct {
 	command, left string
 }{
@@ -52,8 +52,9 @@ var writingCommands = []struct {
 	{command: "ops build tools/myop --out out/myop.so"},
 }
 
-// A disk that is full, a file system that is read-only and a limit on the size of files
-// give each command that writes an error about a file, and nothing half-written.
+// Each command that writes reports an error about a file, and leaves nothing
+// half-written, if the disk is full, the file system is read-only, or a limit on the
+// size of files is reached.
 func TestFullDisk(t *testing.T) {
 	testruntime.Need(t)
 	trained := filepath.Join(t.TempDir(), "trained")
@@ -155,7 +156,7 @@ func lastError(said string) string {
 	return strings.Join(lines, "")
 }
 
-// inLab is a command in the folder of a case, whose caches are on its small disk.
+// inLab is a command in the folder of a case. Its caches are on the case's small disk.
 func inLab(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
@@ -169,14 +170,14 @@ func inLab(dir string, args ...string) *exec.Cmd {
 }
 
 // onSmallDisk runs a command in a folder whose folder out is a small file system, in a
-// mount namespace of its own. It returns the names in out before and after, what the
-// command said, and its exit code.
+// separate mount namespace. It returns the names in out before and after, the command's
+// output, and its exit code.
 func onSmallDisk(t *testing.T, dir, refusal, command string) (before, after, said string, code int) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	limit := "" // of the command alone: it would hold for the lists as well
+	limit := "" // for the command alone; otherwise it would hold for the lists as well
 	if strings.HasPrefix(refusal, "ulimit") {
 		limit, refusal = refusal+";", ":"
 	}

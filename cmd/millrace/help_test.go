@@ -10,8 +10,7 @@ import (
 	"millrace/cmd/millrace/internal/cli"
 )
 
-// TestHelpFits keeps the explanations within 80 columns. Examples may be as
-// long as commands are.
+// TestHelpFits keeps the explanations within 80 columns. Examples may be longer.
 func TestHelpFits(t *testing.T) {
 	p := &cli.Program{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
 	var visit func(c *cobra.Command)

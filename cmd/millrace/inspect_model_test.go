@@ -10,7 +10,7 @@ import (
 	"millrace/cmd/millrace/internal/cli"
 )
 
-// inspect tells a model from a dataset by what is in the folder.
+// inspect distinguishes a model from a dataset by the contents of the folder.
 func TestInspectModel(t *testing.T) {
 	versions := t.TempDir()
 	if err := os.CopyFS(filepath.Join(versions, "7"), os.DirFS("../../testdata/models/linear")); err != nil {

@@ -59,7 +59,7 @@ func kerasPage(t *testing.T) (blocks []pageBlock, python string) {
 	return blocks, python
 }
 
-// The session of docs/keras.md works as it stands, and what it says of figures is so.
+// The session of docs/keras.md works as written, and its figures are right.
 func TestKerasPage(t *testing.T) {
 	testruntime.Need(t)
 	blocks, python := kerasPage(t)
@@ -110,7 +110,7 @@ func runPageCommands(t *testing.T, dir, lines string) string {
 	return string(out)
 }
 
-// checkQuoted compares the output of the session with what the page quotes of it.
+// checkQuoted compares the output of the session with the quotations on the page.
 func checkQuoted(t *testing.T, said string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/keras.md")
@@ -174,7 +174,7 @@ func pageAccuracy(t *testing.T, said string) float64 {
 	return evaluated.Metrics.Accuracy
 }
 
-// packPage records what the page's Python made, and the Python.
+// packPage records the files that the page's Python made, and the Python.
 func packPage(t *testing.T, dir, python string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -211,7 +211,7 @@ func packPage(t *testing.T, dir, python string) {
 	}
 }
 
-// unpackPage writes what was recorded of the page's Python.
+// unpackPage writes the recorded files of the page's Python.
 func unpackPage(t *testing.T, dir, python string) {
 	t.Helper()
 	packed, err := os.ReadFile(recordedPage)

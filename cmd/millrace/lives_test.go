@@ -14,15 +14,15 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// watchdog is more than any of these processes can take, and less than a hang.
+// watchdog is longer than any of these processes can take, and shorter than a hang.
 const watchdog = 2 * time.Minute
 
-// ceiling is what a process that only says what is wrong may take, in bytes:
+// ceiling is the memory, in bytes, that a process may take which only reports errors:
 // the library and a good deal more, but not what the data claims.
 const ceiling = 700 << 20
 
-// lethal are data files each of which ends TensorFlow's process, or has it
-// allocate what they claim.
+// lethal are data files that each crash TensorFlow's process, or make it allocate the
+// memory that they claim.
 func lethal() []corrupt.Case {
 	var all []corrupt.Case
 	for _, c := range corrupt.Cases() {
@@ -37,7 +37,7 @@ func lethal() []corrupt.Case {
 		corrupt.Case{Row: "R2", Name: "unpacked floats", Data: corrupt.Frame(corrupt.Unpacked(1, 2_000_000))})
 }
 
-// No data ends the process or has it take what it claims to need: there is an
+// No data crashes the process or makes it allocate what the data claims: there is an
 // exit code, an error that names the file, and a bound on memory (V1, V6).
 func TestProcessLives(t *testing.T) {
 	testruntime.Need(t)

@@ -23,14 +23,14 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// tests runs the tests as testscript wants it.
+// tests runs the tests with the interface that testscript requires.
 type tests struct{ m *testing.M }
 
-// Run runs the tests without oneDNN. With it TensorFlow looks up the kernels of
-// every operation of every function that it prepares, to see whether oneDNN has
-// a faster one. That takes a quarter of the time of TestCases, which runs no
-// operation that oneDNN has. The programs that scripts start have it: testscript
-// gives them an environment of its own.
+// Run runs the tests without oneDNN. With it TensorFlow looks up the kernels of every
+// operation of every function that it prepares, to see whether oneDNN has a faster one.
+// That takes a quarter of the time of TestCases, which runs no operation that oneDNN
+// has. Programs started by scripts use oneDNN, because testscript gives them another
+// environment.
 func (t tests) Run() int {
 	if err := os.Setenv("TF_ENABLE_ONEDNN_OPTS", "0"); err != nil {
 		panic(err)
@@ -54,7 +54,7 @@ func crash() {
 	select {}
 }
 
-// A crash must not look like a config that is wrong, which is exit code 2.
+// A crash must not look like a wrong config, which is exit code 2.
 func TestCrash(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "crash")
 	said, err := cmd.CombinedOutput()
@@ -118,7 +118,8 @@ func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptDataset writes a dataset of so many files of so many records each:
+// scriptDataset writes a dataset with a number of files and a number of records in
+// each:
 //
 //	dataset data 2 5
 //
@@ -169,8 +170,8 @@ const manifest = `{
 }
 `
 
-// scriptLoader writes a loader config over a dataset; what follows replaces
-// arguments, or takes them away where nothing follows the equals sign:
+// scriptLoader writes a loader config over a dataset; further words replace arguments,
+// or remove them if nothing follows the equals sign:
 //
 //	loader loader.json data epochs=null 'primary_features=[...]' num_prefetch=
 func scriptLoader(ts *testscript.TestScript, neg bool, args []string) {

@@ -19,8 +19,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// numbered is a dataset of numbered records that the model linear takes, of which two are
-// bad. Its loader shuffles them, with another seed in each process.
+// numbered is a dataset of numbered records for the model linear, two of them bad. Its
+// loader shuffles them, with another seed in each process.
 func numbered(t *testing.T, records int) *fixture.Dataset {
 	d := fixture.New(t)
 	d.Manifest["features"] = []fixture.Object{
@@ -49,8 +49,8 @@ func numbered(t *testing.T, records int) *fixture.Dataset {
 	return d
 }
 
-// A prediction that is killed again and again goes on behind its whole parts: each record
-// has one row in the end, or one line in the ledger.
+// A prediction that is killed several times resumes after its complete parts: in the
+// end each record has one row, or one line in the ledger.
 func TestPredictGoesOnAfterKills(t *testing.T) {
 	testruntime.Need(t)
 	needStrace(t)
@@ -63,7 +63,7 @@ func TestPredictGoesOnAfterKills(t *testing.T) {
 	progress := filepath.Join(out, "._progress.json.millrace-part")
 	kills, said := 0, []byte(nil)
 	for ; ; kills++ {
-		// A process is killed when a thread of it begins to list a second part.
+		// A process is killed when one of its threads begins to list a second part.
 		cmd := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", filepath.Join(t.TempDir(), "log"), "-P", progress,
 			"-e", "trace=?openat", "-e", "inject=?openat:signal=KILL:when=2", program,
 			"predict", d.Config(), "--model", "../../testdata/models/linear", "--keep", "id", "--out", out, "--part-batches", "1")

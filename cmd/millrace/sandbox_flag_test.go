@@ -14,8 +14,8 @@ import (
 	"millrace/sandbox"
 )
 
-// intruder is a model that answers each image with a string. It reads it from a file
-// first, or writes it to one.
+// intruder is a model that answers each image with a string. Before that it reads the
+// string from a file, or writes it to one.
 type intruder struct{ nodes []*tfproto.NodeDef }
 
 // node adds a node with attributes that name types.
@@ -45,7 +45,7 @@ func (m *intruder) vector(name string, value int32) {
 		TensorShape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: 1}}}})
 }
 
-// layIntruder writes a model that reads a file, or one that writes it.
+// layIntruder writes a model that reads a file, or a model that writes it.
 func layIntruder(t *testing.T, dir, file string, writes bool) {
 	t.Helper()
 	const f32, i32, str = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_INT32, tfproto.DataType_DT_STRING
@@ -90,8 +90,8 @@ func layIntruder(t *testing.T, dir, file string, writes bool) {
 	}
 }
 
-// The kernel keeps a model that nothing checked (--unchecked) from a file that the command
-// does not name, unless a flag of the sandbox does, or there is no sandbox.
+// The kernel keeps an unchecked model (--unchecked) from a file that the command does
+// not name, unless a flag of the sandbox names it, or there is no sandbox.
 func TestSandboxFlag(t *testing.T) {
 	testruntime.Need(t)
 	if p := sandbox.Available(); !p.Whole() {

@@ -30,8 +30,8 @@ func writeText(t *testing.T, name, text string) string {
 	return path
 }
 
-// With tokens, TLS and one port for both protocols, who shows the token is answered by each, and
-// nobody else but for health.
+// With tokens, TLS and one port for both protocols, both protocols answer clients that
+// show the token, and answer others only about health.
 func TestServeAccess(t *testing.T) {
 	testruntime.Need(t)
 	own := identity.New(t)

@@ -22,7 +22,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// startServer starts serve as a process of its own, on free ports, and returns the
+// startServer starts serve as a separate process, on free ports, and returns the
 // addresses of its interfaces once it listens.
 func startServer(t *testing.T, args ...string) (server *exec.Cmd, addresses map[string]string) {
 	t.Helper()
@@ -31,8 +31,8 @@ func startServer(t *testing.T, args ...string) (server *exec.Cmd, addresses map[
 	return server, startListening(t, server)
 }
 
-// A server of its own process survives serialized Examples that end the process in
-// TensorFlow's parsers, by both interfaces, and the answer says which it was.
+// A server in a separate process survives serialized Examples that crash TensorFlow's
+// parsers, by both interfaces, and the answer says which Example it was.
 func TestServeSurvivesExamples(t *testing.T) {
 	server, at := startServer(t, "--model", "m=../../testdata/models/examples", "--enable_batching")
 	conn, err := grpc.NewClient(at["grpc"], grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -40,7 +40,7 @@ func ask(t *testing.T, method, url, body string) (int, http.Header, string) {
 	return a.StatusCode, a.Header, string(text)
 }
 
-// Flags of TensorFlow Serving about its interfaces have the effect that they say.
+// Flags of TensorFlow Serving about its interfaces have their documented effects.
 func TestServeInterfaceFlags(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "models.config")
@@ -61,8 +61,9 @@ func TestServeInterfaceFlags(t *testing.T) {
 	if code, headers, _ := ask(t, http.MethodGet, url+"half", ""); code != http.StatusOK || headers.Get("Access-Control-Allow-Origin") == "" {
 		t.Errorf("--rest_api_enable_cors_support: %d %v", code, headers)
 	}
-	// Two endless requests take both threads of --rest_api_num_threads until they end by
-	// --rest_api_timeout_in_ms, and so does the third in its turn or by its own time.
+	// Two endless requests take both threads of --rest_api_num_threads until they end
+	// by --rest_api_timeout_in_ms. The third request also ends by that time, in its
+	// turn or while it waits.
 	ended := make(chan int, 3)
 	for range 3 {
 		go func() {
@@ -108,7 +109,8 @@ func predictHalf(ctx context.Context, conn *grpc.ClientConn, x float32) (*servin
 	return a, conn.Invoke(ctx, "/tensorflow.serving.PredictionService/Predict", q, a)
 }
 
-// Flags that mean nothing are accepted, and the log has a line for each with the reason. ALTS refuses who does not speak it.
+// Flags without effect are accepted, and the log has a line for each with the reason. A
+// server with ALTS refuses clients that do not speak it.
 func TestServeFlagsWithoutMeaning(t *testing.T) {
 	nothing := []string{"flush_filesystem_caches=false", "remove_unused_fields_from_bundle_metagraph=false", "prefer_tflite_model=true", "num_tflite_pools=2",
 		"num_tflite_interpreters_per_pool=2", "xla_cpu_compilation_enabled=true", "xla_gpu_compilation_enabled=true", "enable_profiler=true",

@@ -10,15 +10,15 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// A flood of connections takes all file descriptors that the server may have. It goes on
-// to serve when they are closed, and has not lost its model.
+// A flood of connections takes all file descriptors that the server may have. When they
+// are closed the server continues to serve, and has not lost its model.
 func TestServeConnectionFlood(t *testing.T) {
 	server, at := startServer(t, "--model", "m=../../testdata/models/countdown", "--file_system_poll_wait_seconds", "1")
 	defer func() {
 		server.Process.Kill()
 		server.Wait()
 	}()
-	if err := countByREST(t.Context(), at["http"], 2); err != nil { // so that all that is opened late is open
+	if err := countByREST(t.Context(), at["http"], 2); err != nil { // opens everything that is opened late
 		t.Fatal(err)
 	}
 	limit := unix.Rlimit{Cur: 64, Max: 64}

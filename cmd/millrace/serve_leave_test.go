@@ -20,8 +20,8 @@ import (
 )
 
 // Clients leave while their requests run a loop that never ends: 20 of each interface,
-// 100 in "make soak". The server then answers sound requests, and computes nothing after
-// them.
+// 100 in "make soak". The server then answers normal requests, and afterwards computes
+// nothing.
 func TestServeClientsLeave(t *testing.T) {
 	server, at := startServer(t, "--model", "m=../../testdata/models/countdown")
 	defer func() {
@@ -60,7 +60,7 @@ func TestServeClientsLeave(t *testing.T) {
 	}
 }
 
-// countByREST has the model countdown count n steps.
+// countByREST asks the model countdown to count n steps.
 func countByREST(ctx context.Context, address string, n int64) error {
 	q, err := http.NewRequestWithContext(ctx, "POST", "http://"+address+"/v1/models/m:predict", strings.NewReader(fmt.Sprintf(`{"inputs": %d}`, n)))
 	if err != nil {
@@ -78,7 +78,7 @@ func countByREST(ctx context.Context, address string, n int64) error {
 	return err
 }
 
-// countByRPC has the model countdown count n steps. It asks as a client that sends no
+// countByRPC asks the model countdown to count n steps. As a client it sends no
 // deadline, and leaves when ctx is done.
 func countByRPC(ctx context.Context, conn *grpc.ClientConn, n int64) error {
 	open, cancel := context.WithCancel(context.WithoutCancel(ctx))

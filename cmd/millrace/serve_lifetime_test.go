@@ -35,7 +35,7 @@ func writeModels(t *testing.T, file string, names ...string) {
 	}
 }
 
-// statusOf returns the status of a request without a body, 0 if nobody answers.
+// statusOf returns the status of a request without a body, 0 if there is no answer.
 func statusOf(url string) int {
 	a, err := http.Get(url)
 	if err != nil {
@@ -46,7 +46,7 @@ func statusOf(url string) int {
 	return a.StatusCode
 }
 
-// until asks again and again until ok, for a minute at most.
+// until repeats ok until it returns true, for a minute at most.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -66,8 +66,8 @@ func probeCode(t *testing.T, args ...string) int {
 	return probe.ProcessState.ExitCode()
 }
 
-// A server reads its config file at SIGHUP. At SIGTERM it is no longer ready, still answers
-// for the time of --drain-delay, and ends with exit code 0.
+// A server reads its config file at SIGHUP. At SIGTERM it stops being ready, still
+// answers for the time of --drain-delay, and ends with exit code 0.
 func TestServeLifetime(t *testing.T) {
 	dir := t.TempDir()
 	config, socket := filepath.Join(dir, "models.config"), filepath.Join(dir, "s")
@@ -131,7 +131,7 @@ func TestServeLifetime(t *testing.T) {
 	}
 }
 
-// By its name of TensorFlow Serving the program takes that one's flags.
+// By its TensorFlow Serving name the program accepts TensorFlow Serving's flags.
 func TestServingName(t *testing.T) {
 	testModel, err := filepath.Abs("../../testdata/models/constant")
 	if err != nil {

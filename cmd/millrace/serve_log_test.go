@@ -12,9 +12,9 @@ import (
 	"millrace/internal/test/fixture"
 )
 
-// A server that is killed loses nothing of its request log that it had written. What it
-// leaves is data that a loader reads. A record that is cut off is told with its number,
-// and the next server cuts it away.
+// A killed server keeps all of its request log that it had written. The remaining log
+// is data that a loader reads. A truncated record is reported with its number, and the
+// next server removes it.
 func TestServeKilledLog(t *testing.T) {
 	const requests = 6
 	d := fixture.New(t)
@@ -32,7 +32,7 @@ func TestServeKilledLog(t *testing.T) {
 		answer.Body.Close()
 	}
 	for !strings.Contains(get(t, "http://"+at["http"]+"/metrics"), "millrace_serving_logged_requests_total 6\n") {
-		runtime.Gosched() // the log is written behind the answers
+		runtime.Gosched() // the log is written after the answers
 	}
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func only(t *testing.T, pattern string) string {
 	return paths[0]
 }
 
-// dumped returns the exit code of dump, and what it prints.
+// dumped returns the exit code of dump, and its output.
 func dumped(t *testing.T, d *fixture.Dataset) (int, string) {
 	t.Helper()
 	var out strings.Builder

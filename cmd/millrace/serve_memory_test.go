@@ -30,7 +30,8 @@ func memoryOf(t *testing.T, pid int, figure string) int64 {
 	return kib << 10
 }
 
-// whileServing calls f while a client sends sound requests, all of which must be answered.
+// whileServing calls f while a client sends normal requests, all of which must be
+// answered.
 func whileServing(t *testing.T, address string, f func()) {
 	t.Helper()
 	stop, stopped, n := make(chan struct{}), make(chan struct{}), 0
@@ -63,8 +64,8 @@ func whileServing(t *testing.T, address string, f func()) {
 	}
 }
 
-// waitReturned waits until requests take no memory and the process has given back what
-// it took beyond most.
+// waitReturned waits until requests take no memory and the process has returned all
+// memory beyond most.
 func waitReturned(t *testing.T, address string, pid int, most int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
@@ -81,11 +82,11 @@ func waitReturned(t *testing.T, address string, pid int, most int64) {
 	}
 }
 
-// Bodies that inflate, and bodies that do not end, take no more memory than there is for
-// requests. Sound requests are answered meanwhile, and the memory is returned.
+// Bodies that inflate, and bodies that do not end, take no more memory than there is
+// for requests. Normal requests are answered meanwhile, and the memory is returned.
 func TestServeMemory(t *testing.T) {
-	// The server limits Go's memory to twice the budget and 256 MiB; the collector, which
-	// runs beside what allocates, may be late by some bodies.
+	// The server limits Go's memory to twice the budget and 256 MiB. The collector runs
+	// concurrently with allocations, so it may be late by some bodies.
 	const budget, spare, rest = 256 << 20, 512 << 20, 128 << 20
 	server, at := startServer(t, "--model", "m=../../testdata/models/constant", "--request-memory", fmt.Sprint(budget), "--max-body", fmt.Sprint(128<<20))
 	pid, address := server.Process.Pid, at["http"]

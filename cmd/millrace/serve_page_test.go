@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The sessions with a server in docs/serving.md give what the page shows.
+// The sessions with a server in docs/serving.md give the results shown on the page.
 func TestServingPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/serving.md")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestServingPage(t *testing.T) {
 	}
 }
 
-// checkSession asks a server what a session asks.
+// checkSession sends the requests of a session to a server.
 func checkSession(t *testing.T, url, session string) {
 	t.Helper()
 	asked := regexp.MustCompile(`(?m)^\$ curl (?:-d '(.*)' )?localhost:8501(\S+)\n(.*)$`).FindAllStringSubmatch(session, -1)

@@ -17,8 +17,8 @@ import (
 )
 
 // squatter is millrace with a goroutine that tries to open ports for each line of its
-// standard input, and prints what came of it. It does what a model could whose operations made
-// any system call.
+// standard input, and prints the results. It does what a model could do if its
+// operations made any system call.
 func squatter() {
 	go func() {
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -28,7 +28,8 @@ func squatter() {
 	main()
 }
 
-// squat listens with a new socket: at an address, or at what the kernel chooses for a socket without one.
+// squat listens with a new socket: at an address, or, for a socket without an address,
+// at a port that the kernel chooses.
 func squat(at unix.Sockaddr) string {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -46,8 +47,9 @@ func squat(at unix.Sockaddr) string {
 	return "listens"
 }
 
-// A server in the sandbox answers at its ports, and nothing in its process can open another: with traces it
-// has sockets, which cannot listen, and without it has none.
+// A server in the sandbox answers at its ports, and nothing in its process can open
+// another port: with traces it can make sockets, which cannot listen, and without
+// traces it can make none.
 func TestServeOpensNoOtherPort(t *testing.T) {
 	testruntime.Need(t)
 	if p := sandbox.Available(); !p.Calls || !p.TCP {
@@ -79,7 +81,8 @@ func TestServeOpensNoOtherPort(t *testing.T) {
 	}
 }
 
-// startSquatter starts a server, and returns a function that has it try to open other ports.
+// startSquatter starts a server, and returns a function that makes it try to open other
+// ports.
 func startSquatter(t *testing.T, args ...string) (*exec.Cmd, map[string]string, func() string) {
 	t.Helper()
 	server := exec.CommandContext(t.Context(), "squatter", append([]string{"serve", "--sandbox=require", "--port", "-1", "--rest_api_port", "-1"}, args...)...)
@@ -100,8 +103,8 @@ func startSquatter(t *testing.T, args ...string) (*exec.Cmd, map[string]string, 
 	}
 }
 
-// Before its models are loaded a server has its ports and refuses connections; one that is taken
-// is reported then. Addresses are those that net.Listen takes.
+// Before its models are loaded a server has its ports and refuses connections; a port
+// in use is reported at that time. Addresses have the form that net.Listen accepts.
 func TestServePorts(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// backends are the servers behind a proxy. Only those that are ready get requests, as behind a
-// load balancer that asks /readyz now and then.
+// backends are the servers behind a proxy. Only ready servers get requests, as behind a
+// load balancer that requests /readyz from time to time.
 type backends struct {
 	mu    sync.Mutex
 	ready map[string]bool // by address
@@ -56,8 +56,8 @@ func (b *backends) pick() string {
 	return all[b.next%len(all)]
 }
 
-// Two servers behind a proxy are replaced one after the other under load. No request fails:
-// --drain-delay lets the proxy notice, and what is in flight is answered.
+// Two servers behind a proxy are replaced one after the other under load. No request
+// fails: --drain-delay lets the proxy notice, and requests in flight are answered.
 func TestRollingRestart(t *testing.T) {
 	b := &backends{ready: map[string]bool{}}
 	begin := func() *exec.Cmd {
@@ -120,7 +120,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// predictOnce asks for a prediction and compares the answer.
+// predictOnce sends a request for a prediction and compares the answer.
 func predictOnce(url string) error {
 	a, err := http.Post(url+"/v1/models/m:predict", "application/json", strings.NewReader(`{"instances": [1, 2.5]}`))
 	if err != nil {

@@ -160,7 +160,8 @@ func TestServeConfigFile(t *testing.T) {
 	}
 }
 
-// A loader's processing is a signature that takes features as the manifest has them.
+// A loader's processing becomes a signature whose inputs are the features of the
+// manifest.
 func TestServeLoader(t *testing.T) {
 	at, stop := startServe(t, "--model", "m=../../examples/digits/model", "--loader", "m=../../examples/digits/predict.json")
 	image := "[" + strings.Repeat("0, ", 63) + "16]"

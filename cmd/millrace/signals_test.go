@@ -22,8 +22,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// longJob writes a dataset and a config whose epochs go on practically for
-// ever, and returns a command that predicts over it.
+// longJob writes a dataset and a config with a practically endless number of epochs,
+// and returns a command that predicts over it.
 func longJob(t *testing.T, out string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,7 +58,7 @@ func longJob(t *testing.T, out string) *exec.Cmd {
 	return cmd
 }
 
-// running starts a job and returns when it has said that it is under way.
+// running starts a job and returns when the job has printed that it is running.
 func running(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 	t.Helper()
 	pipe, err := cmd.StderrPipe()
@@ -76,8 +76,8 @@ func running(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 	return stderr
 }
 
-// rest reads what a job still says, without its lines of progress, and
-// returns it with the exit code.
+// rest reads the remaining output of a job, without its lines of progress, and returns
+// it with the exit code.
 func rest(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) (string, int) {
 	t.Helper()
 	var lines []string
@@ -117,8 +117,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// waitingModel returns a copy of a model whose init operation waits for ever
-// for an element of a queue.
+// waitingModel returns a copy of a model whose init operation waits forever for an
+// element of a queue.
 func waitingModel(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -153,7 +153,7 @@ func waitingModel(t *testing.T) string {
 	return dir
 }
 
-// A model that never ends to load does not keep the command from stopping.
+// A model that loads forever does not keep the command from stopping.
 func TestSignalWhileTheModelLoads(t *testing.T) {
 	testruntime.Need(t)
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
@@ -170,7 +170,7 @@ func TestSignalWhileTheModelLoads(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// The model's private folder is made as the loading begins.
+			// The model's private folder is made when the loading begins.
 			for entries := []os.DirEntry(nil); len(entries) == 0; runtime.Gosched() {
 				if entries, err = os.ReadDir(temp); err != nil || t.Context().Err() != nil {
 					t.Fatal(err)
@@ -202,8 +202,8 @@ func nothingIn(t *testing.T, dir string) {
 	}
 }
 
-// TestKilled kills a job; the next over the same output goes through, and one
-// at the same time does not.
+// TestKilled kills a job. A later job with the same output succeeds, and one at the
+// same time does not.
 func TestKilled(t *testing.T) {
 	testruntime.Need(t)
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"millrace/internal/test/special"
 )
 
-// lab is what the folder of a case holds: the example of digits, a run that has begun,
+// lab has the files of a case's folder: the example of digits, a run that has begun,
 // and small files of each format.
 func lab(t *testing.T) string {
 	t.Helper()
@@ -114,8 +114,8 @@ var specialFileCases = []struct {
 	{"ops info lib.so", "lib.so", false},
 }
 
-// A path that leads to a FIFO, a socket, a folder or a device is refused: no command
-// waits for it. It is a command of its own, so that one that waits can be ended.
+// A path to a FIFO, a socket, a folder or a device is refused, and no command waits for
+// it. Each command is a separate process, so that one that waits can be ended.
 func TestSpecialFiles(t *testing.T) {
 	for _, tt := range specialFileCases {
 		for kind, make := range special.Kinds {
@@ -136,7 +136,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// An output that is a FIFO or a device stays what it is.
+// An output that is a FIFO or a device is not replaced by a file.
 func TestSpecialOutputs(t *testing.T) {
 	for _, kind := range []string{"fifo", "device", "folder"} {
 		dir := lab(t)

@@ -16,8 +16,8 @@ import (
 // readCalls are the system calls that read a data file, Go's and TensorFlow's.
 const readCalls = "read,pread64"
 
-// tracedDump dumps a dataset with a fault at the n-th time that a data file is
-// read by a system call. hit is false if it is not read so often.
+// tracedDump dumps a dataset with a fault at the n-th system call that reads a data
+// file. hit is false if there are fewer such calls.
 func tracedDump(t *testing.T, d *fixture.Dataset, fault string, n int) (stdout, stderr string, code int, hit bool) {
 	t.Helper()
 	program, err := exec.LookPath("millrace")
@@ -45,15 +45,14 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// A read that the operating system fails is an error that names the file, and
-// never the end of the data (C41); one that it interrupts is repeated (C42).
-// strace counts the calls of each thread by itself, so that a fault can hit
-// several.
+// If the operating system fails a read, the error names the file and is never the end
+// of the data (C41). An interrupted read is repeated (C42). strace counts the calls of
+// each thread separately, so one fault may hit several calls.
 func TestFailedReads(t *testing.T) {
 	testruntime.Need(t)
 	needStrace(t)
 	d := fixture.New(t)
-	d.Args["num_read_buffer_bytes"], d.Args["target_batch_size"] = 4096, 500 // TensorFlow reads it in more pieces than Go
+	d.Args["num_read_buffer_bytes"], d.Args["target_batch_size"] = 4096, 500 // TensorFlow reads in more pieces than Go
 	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 4000)...)
 	d.Save(t)
 	whole, said, code, _ := tracedDump(t, d, "error=EIO", 60000)

@@ -90,7 +90,7 @@ func TestTrainProfile(t *testing.T) {
 	if last := input.Times[len(input.Times)-1]; last.Name != "Prefetch" || last.Elements < 1 || last.Seconds <= 0 {
 		t.Errorf("the last stage is %+v, want a prefetch of batches", last)
 	}
-	// A run that is not profiled goes on to the same loss as one that never was.
+	// A profiled run ends with the same loss as one without a profile.
 	plain := filepath.Join(t.TempDir(), "plain")
 	trained(t, 0, "train", config, "--dir", plain)
 	_, said := trained(t, 0, "train", config, "--dir", dir, "--steps", "22", "--profile", "10:12")
@@ -118,8 +118,7 @@ func lossAt(t *testing.T, dir string, step int64) float32 {
 	return loss
 }
 
-// A run writes its graph once, and histograms of variables and gradients where it is
-// asked for them.
+// A run writes its graph once, and on request histograms of variables and gradients.
 func TestTrainEvents(t *testing.T) {
 	testruntime.Need(t)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -145,7 +144,7 @@ func TestTrainEvents(t *testing.T) {
 			}
 		}
 	}
-	// The pipeline, and the step that changes the variables.
+	// The graph has the pipeline, and the step that changes the variables.
 	if graphs != 1 || !nodes["IteratorGetNext"] || !nodes["ResourceApplyAdam"] {
 		t.Errorf("%d graphs with operations %v", graphs, nodes)
 	}

@@ -12,8 +12,9 @@ import (
 	"millrace/tfrecord"
 )
 
-// A training that ends with its data knows the last step: less, as soon as bad records are
-// found, and the same when it goes on after an interruption.
+// A training that ends with its data knows its last step. The step becomes smaller as
+// soon as bad records are found, and stays the same when the training is resumed after
+// an interruption.
 func TestTrainExpectsSteps(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.Points(t, 2, fixture.Object{"bad_records": fixture.Object{"skip": 20}, "epochs": 2})

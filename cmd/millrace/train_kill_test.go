@@ -40,8 +40,8 @@ func windowsRun(t testing.TB, kind string) string {
 	return runConfig(t, fixture.Waves(t, kind), func(c fixture.Object) { c["model"] = fixture.Object{"saved_model": model} })
 }
 
-// A run that is killed again and again, at any moment, and gone on with by the
-// same command ends as one that never was, bit by bit (F01).
+// A run that is killed several times, at any moment, and resumed by the same command
+// ends with the same bits as a run that was not killed (F01).
 func TestTrainKilled(t *testing.T) {
 	testruntime.Need(t)
 	kills := soak.Rounds(1, 50)
@@ -87,9 +87,9 @@ func killAt(t testing.TB, lines int, args ...string) {
 	}
 }
 
-// sameRun compares the variables in the last checkpoints of two runs, and what
-// their logs say that is not a time. The position in the data does not compare:
-// how much of it was buffered differs from run to run.
+// sameRun compares the variables in the last checkpoints of two runs, and their logs
+// without the times. The positions in the data cannot be compared, because the amount
+// of buffered data differs from run to run.
 func sameRun(t testing.TB, a, b string) {
 	t.Helper()
 	steps, err := checkpoint.Steps(filepath.Join(a, "checkpoints"))
@@ -133,8 +133,8 @@ func variablesAt(t testing.TB, dir string, step int64) map[string]string {
 	return values
 }
 
-// A signal finishes the step and writes a checkpoint, from which the same
-// command goes on (I-01, I-02).
+// A signal finishes the step and writes a checkpoint, from which the same command
+// resumes (I-01, I-02).
 func TestTrainSignals(t *testing.T) {
 	testruntime.Need(t)
 	config := runConfig(t, fixture.Points(t, 4, fixture.Shuffled()), nil)
@@ -150,7 +150,7 @@ func TestTrainSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := bufio.NewScanner(pipe)
-		said.Scan() // it is under way
+		said.Scan() // the job is running
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}

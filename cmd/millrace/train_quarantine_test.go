@@ -13,7 +13,8 @@ import (
 )
 
 // A training leaves bad records out, and so does each of its evaluations of the same
-// data. The list in its folder names each record once, and goes on with the run.
+// data. The list in its folder names each record once, and continues when the run is
+// resumed.
 func TestTrainListsBadRecords(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.Points(t, 2, fixture.Object{"bad_records": fixture.Object{"skip": 2}, "epochs": nil})

@@ -18,8 +18,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// runConfig writes a run config for the points of a dataset and returns its
-// path. Change may change it.
+// runConfig writes a run config for the points of a dataset and returns its path.
+// change, if not nil, modifies the config first.
 func runConfig(t testing.TB, d *fixture.Dataset, change func(fixture.Object)) string {
 	t.Helper()
 	model, err := filepath.Abs("../../testdata/models/classifier")
@@ -45,7 +45,7 @@ func runConfig(t testing.TB, d *fixture.Dataset, change func(fixture.Object)) st
 	return path
 }
 
-// trained runs a command of millrace and returns what it printed.
+// trained runs a command of millrace and returns its output.
 func trained(t testing.TB, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "millrace", args...)
@@ -88,7 +88,8 @@ func scalars(t *testing.T, dir, name string) map[int64]float32 {
 	return values
 }
 
-// A run trains, says what came of it, and the same command finds it done.
+// A run trains and prints its results. When the same command runs again, it finds that
+// the training is done.
 func TestTrain(t *testing.T) {
 	testruntime.Need(t)
 	d := fixture.Points(t, 4, fixture.Shuffled())
@@ -129,8 +130,8 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// Values that a metric of probabilities should not get are warned of once in the terminal,
-// and in the log by each evaluation.
+// There is a warning about values that a metric of probabilities should not get: once
+// in the terminal, and in the log by each evaluation.
 func TestTrainWarnsOfLogits(t *testing.T) {
 	testruntime.Need(t)
 	held := fixture.Points(t, 2, nil)
@@ -155,7 +156,7 @@ func TestTrainWarnsOfLogits(t *testing.T) {
 	}
 }
 
-// setTrain changes what a run config trains, and how often it saves.
+// setTrain changes the training options of a run config, and how often it saves.
 func setTrain(t testing.TB, config string, train fixture.Object, everySteps int) {
 	t.Helper()
 	text, err := os.ReadFile(config)
@@ -196,8 +197,8 @@ func lossesIn(t testing.TB, dir string) []byte {
 	return b.Bytes()
 }
 
-// A second process evaluates each new checkpoint once, and ends when the training
-// has; and any checkpoint can be evaluated and exported.
+// A second process evaluates each new checkpoint once, and ends after the training has
+// ended. Any checkpoint can be evaluated and exported.
 func TestEvaluateWatches(t *testing.T) {
 	testruntime.Need(t)
 	d, held := fixture.Points(t, 4, fixture.Shuffled()), fixture.Points(t, 2, nil)

@@ -21,14 +21,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Values that are easily lost on the way.
+// Values that are easily lost or changed.
 var (
 	oddBits = []uint32{0x7fc00000, 0xffc12345, 0x7f800000, 0xff800000, 0x80000000, 1, 0x80000001, 0x007fffff, 0x7f7fffff, 0x3dcccccd}
 	oddInts = []int64{math.MinInt64, math.MaxInt64, -1, 1<<53 + 1}
 )
 
-// oddDataset holds one record of odd values, and an "x" that the model linear
-// takes.
+// oddDataset holds one record of odd values, and an "x" for the model linear.
 func oddDataset(t *testing.T) *fixture.Dataset {
 	t.Helper()
 	d := fixture.New(t)
@@ -61,8 +60,8 @@ func millraceRuns(t *testing.T, args ...string) []byte {
 	return stdout.Bytes()
 }
 
-// bitsOf reads floats of JSON, where NaN and the infinities are strings, and
-// all NaNs are one.
+// bitsOf reads floats from JSON, where NaN and the infinities are strings. All NaNs are
+// treated as equal.
 func bitsOf(t *testing.T, values []any) (bits []uint32) {
 	t.Helper()
 	for _, v := range values {
@@ -79,7 +78,7 @@ func bitsOf(t *testing.T, values []any) (bits []uint32) {
 	return bits
 }
 
-// oneNaN is what JSON keeps of bits.
+// oneNaN returns the bits that JSON keeps: all NaNs become one.
 func oneNaN(all []uint32) (bits []uint32) {
 	for _, b := range all {
 		if f := math.Float32frombits(b); f != f {
@@ -119,8 +118,8 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// Odd values arrive bit by bit where the format can hold them, and as the
-// format's rules say where it cannot (C29, J10).
+// Odd values keep their bits where the format can represent them, and follow the
+// format's rules where it cannot (C29, J10).
 func TestValues(t *testing.T) {
 	testruntime.Need(t)
 	d := oddDataset(t)
@@ -194,7 +193,7 @@ func checkExample(t *testing.T, record []byte) {
 	same(t, "i", oddInts, i.Ints)
 }
 
-// checkArray checks the end of a NumPy file, which is its contents.
+// checkArray checks the end of a NumPy file, where its contents are.
 func checkArray(t *testing.T, name string, data []byte) {
 	t.Helper()
 	var want []byte

@@ -24,8 +24,8 @@ runtime if one is installed. The runtime is not opened.`,
 	}
 }
 
-// revision is the commit that was built, set by the linker where Go finds no
-// repository to ask, as in the build of an image.
+// revision is the commit that was built. The linker sets it where Go finds no
+// repository, as in the build of an image.
 var revision string
 
 // buildVersion is the module's version, or the commit that was built.

@@ -7,13 +7,13 @@ package chunks
 type Budget struct {
 	Frames  int64   // of a batch, padding included
 	MaxSeqs int64   // most rows of a batch; 0: any number
-	Fixed   []int64 // for each sequence the size that its rows are padded to, -1: the longest of the batch
+	Fixed   []int64 // the fixed padded size of each sequence, -1: the longest of the batch
 }
 
-// Ends returns where the batches of some rows end: batch i has the rows from
-// ends[i-1] up to but without ends[i]. The lengths are those of all rows, for
-// each row one for every sequence. The rows behind the last end are a batch
-// that further rows may still join.
+// Ends returns where the batches of some rows end: batch i has the rows from ends[i-1]
+// up to but without ends[i]. The lengths are those of all rows, for each row one for
+// every sequence. The rows after the last end are an incomplete batch, which later rows
+// may join.
 func (b Budget) Ends(lengths []int64) (ends []int64) {
 	n := len(b.Fixed)
 	longest := make([]int64, n)
@@ -31,8 +31,8 @@ func (b Budget) Ends(lengths []int64) (ends []int64) {
 	return ends
 }
 
-// fits reports whether a batch of so many rows keeps the budget. The longest
-// rows are those of the batch without its last one.
+// fits reports whether a batch with this number of rows keeps the budget. longest has
+// the longest rows of the batch without its last row.
 func (b Budget) fits(longest, last []int64, rows int64) bool {
 	if b.MaxSeqs > 0 && rows > b.MaxSeqs {
 		return false

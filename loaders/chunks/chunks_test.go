@@ -113,8 +113,8 @@ func TestParseOrder(t *testing.T) {
 	}
 }
 
-// TestArrange checks that every order is a permutation, and each as it is
-// called.
+// TestArrange checks that every order is a permutation, and has the property that its
+// name says.
 func TestArrange(t *testing.T) {
 	lengths := []int32{4, 1, 4, 9, 1, 7, 3}
 	for text, want := range map[string][]int64{
@@ -139,8 +139,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// TestLaplace checks that lengths rise in one bin and fall in the next, and that no
-// time goes into bins that no sequence is in.
+// TestLaplace checks that lengths rise in one bin and fall in the next, and that empty
+// bins take no time.
 func TestLaplace(t *testing.T) {
 	lengths := make([]int32, 20)
 	for i := range lengths {
@@ -164,7 +164,7 @@ func TestLaplace(t *testing.T) {
 	}
 }
 
-// TestOrderProperties checks what an order says about itself.
+// TestOrderProperties checks the properties that an order reports.
 func TestOrderProperties(t *testing.T) {
 	type properties struct{ isDefault, drawn, needsLengths bool }
 	for text, want := range map[string]properties{
@@ -185,7 +185,7 @@ func TestOrderProperties(t *testing.T) {
 	}
 }
 
-// TestRandomOrderIsFair counts where each of four sequences comes.
+// TestRandomOrderIsFair counts the positions of each of four sequences.
 func TestRandomOrderIsFair(t *testing.T) {
 	const draws = 6000
 	var counts [4][4]int

@@ -11,7 +11,7 @@ type Cut struct {
 // Whole reports whether a row is a whole sequence.
 func (c Cut) Whole() bool { return c.Size == 0 }
 
-// Rows returns how many rows a sequence of so many frames gives.
+// Rows returns how many rows a sequence with a number of frames gives.
 func (c Cut) Rows(length int64) int64 {
 	switch {
 	case c.Whole():

@@ -23,9 +23,9 @@ func (d draws) permute(places []int64) {
 	}
 }
 
-// below returns a number from 0 up to but without n, each as likely: the high
-// word of n times a random word. The low word tells the few words that would
-// make some numbers more likely, and those are drawn again.
+// below returns a number from 0 up to but without n, each as likely: the high word of n
+// times a random word. The low word identifies the few words that would make some
+// numbers more likely; those are drawn again.
 func (d draws) below(n uint64) uint64 {
 	for {
 		high, low := bits.Mul64(d.source.Uint64(), n)

@@ -12,8 +12,8 @@ import (
 // is the order of the data.
 type Order struct {
 	Kind   OrderKind `json:"kind"`
-	Bins   int64     `json:"bins,omitempty"`    // of Laplace; 0: as PerBin says
-	PerBin int64     `json:"per_bin,omitempty"` // of Laplace: about so many sequences a bin, and at least two bins
+	Bins   int64     `json:"bins,omitempty"`    // of Laplace; 0: PerBin decides
+	PerBin int64     `json:"per_bin,omitempty"` // of Laplace: about this many sequences in a bin, and at least two bins
 }
 
 // OrderKind is the word of "seq_ordering" before a colon.
@@ -21,7 +21,7 @@ type OrderKind string
 
 // The kinds of order.
 const (
-	Default       OrderKind = "default"        // as the data are
+	Default       OrderKind = "default"        // the order of the data
 	Reverse       OrderKind = "reverse"        // the last first
 	Sorted        OrderKind = "sorted"         // by length, the shortest first
 	SortedReverse OrderKind = "sorted_reverse" // by length, the longest first
@@ -31,7 +31,7 @@ const (
 
 var orderKinds = []OrderKind{Default, Reverse, Sorted, SortedReverse, Random, Laplace}
 
-// maxBins is the greatest number behind "laplace:".
+// maxBins is the largest number after "laplace:".
 const maxBins = 1<<31 - 1
 
 // ParseOrder reads a value of "seq_ordering".
@@ -67,7 +67,7 @@ func kinds() string {
 	return strings.Join(words, ", ")
 }
 
-// IsDefault reports whether sequences come as the data are.
+// IsDefault reports whether sequences keep the order of the data.
 func (o Order) IsDefault() bool { return o.Kind == Default || o.Kind == "" }
 
 // Drawn reports whether the order is drawn at random.
@@ -78,7 +78,7 @@ func (o Order) NeedsLengths() bool {
 	return o.Kind == Sorted || o.Kind == SortedReverse || o.Kind == Laplace
 }
 
-// String returns the order as "seq_ordering" has it.
+// String returns the order in the form of "seq_ordering".
 func (o Order) String() string {
 	switch {
 	case o.Kind != Laplace:
@@ -125,7 +125,7 @@ func (o Order) Arrange(n int64, lengths []int32, seed, draw int64) []int64 {
 	return places
 }
 
-// bins returns into how many bins n sequences are put.
+// bins returns the number of bins for n sequences.
 func (o Order) bins(n int64) int64 {
 	if o.PerBin > 0 {
 		return max(n/o.PerBin, 2)
@@ -133,14 +133,14 @@ func (o Order) bins(n int64) int64 {
 	return o.Bins
 }
 
-// Share returns the floor of b n / bins: where bin b of n begins. It is exact
-// for any n, where b n may exceed an int64.
+// Share returns the floor of b n / bins, the beginning of bin b of n. It is exact for
+// any n, even if b n exceeds an int64.
 func Share(n, bins, b int64) int64 {
 	return n/bins*b + n%bins*b/bins
 }
 
-// Part returns which of n sequences in order are part k of so many: the first
-// n mod parts have one more than the others.
+// Part returns the bounds of part k when n ordered sequences are divided into a number
+// of parts: the first n mod parts have one more than the others.
 func Part(n, parts, k int64) (begin, end int64) {
 	size, longer := n/parts, n%parts
 	begin = k*size + min(k, longer)

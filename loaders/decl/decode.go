@@ -56,7 +56,7 @@ func (r *Reporter) value(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 	panic(fmt.Sprintf("decl: no JSON for %s", v.Type()))
 }
 
-// kindOf returns the kind of JSON that a type is read from.
+// kindOf returns the kind of JSON for a type.
 func kindOf(t reflect.Type) jsonpos.Kind {
 	switch t.Kind() {
 	case reflect.Bool:

@@ -8,7 +8,7 @@
 //
 //	required     the key must be there
 //	unless=KEY   a required key may be absent where KEY is there, and only there
-//	null         null is allowed; the field is a pointer and nil then
+//	null         null is allowed; the field is a pointer and then nil
 //	default=V    the value if the key is absent (else the zero value); {} for an
 //	             object whose keys have defaults
 //	min=N max=N  the range of a number, N an integer

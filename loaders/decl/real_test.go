@@ -108,7 +108,7 @@ func TestRanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A schema has no limits of 64 bits.
+		// A schema has no limits that are the limits of int64.
 		if err := schema.Validate(v); (err == nil) != (tt.want == "") && !strings.Contains(tt.want, "9223372036854775807") &&
 			!strings.Contains(tt.want, "-9223372036854775808") && !strings.Contains(tt.want, "float64") {
 			t.Errorf("the schema on %s: %v", src, err)
@@ -120,7 +120,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// What is described is what is declared.
+// Descriptions match the declarations.
 func TestDescribeRanges(t *testing.T) {
 	want := map[string][2]string{
 		"rate":  {"number above 0 and at most 1", "0.5"},
@@ -143,8 +143,8 @@ func TestDescribeRanges(t *testing.T) {
 	}
 }
 
-// Hints stop when there are so many problems that looking for them takes long,
-// and problems beyond a number are counted only.
+// Hints stop when there are so many problems that finding them takes long, and problems
+// above a number are only counted.
 func TestHintsOfMany(t *testing.T) {
 	problems := func(n int) []string {
 		var src strings.Builder

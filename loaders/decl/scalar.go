@@ -101,7 +101,7 @@ func (r *Reporter) real(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 	return false
 }
 
-// real writes a number as a person does.
+// realText writes a number in the shortest form.
 func realText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 // Range is the range of an integer. A nil end is open.

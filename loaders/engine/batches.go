@@ -11,12 +11,12 @@ import (
 
 // # Several batches a run
 //
-// What does a batch cost before anything is in it? 12 to 15 us: tf.data's prefetch
-// thread hands it to the thread of the session's run, and that one to the caller's
-// goroutine. Both wake somebody who sleeps, and somebody who wakes up costs several
-// microseconds of the system's time. A batch of 32 windows of 100 floats is made in 3.
+// What does an empty batch cost? 12 to 15 us: tf.data's prefetch thread hands it to the
+// thread of the session's run, and that thread hands it to the caller's goroutine. Both
+// wake a sleeping thread, which costs several microseconds of the system's time. Making
+// a batch of 32 windows of 100 floats takes 3.
 //
-// So a run that only reads, with no model behind it, goes another way:
+// So a run that only reads, without a model, takes another path:
 //
 //	usual    native operation ── prefetch ── run of the session ── channel ── loop
 //	                 tf.data's thread     |       producer's       | caller's
@@ -35,9 +35,10 @@ import (
 // more with one batch an element, so that the good batches before it are delivered.
 
 const (
-	joinedBytes   = 1 << 20 // of an element; what it takes to hand one over is little beside making it
-	joinedBatches = 64      // what a loop notices of more is little, and a batch that is kept holds all of them
-	// mostAhead bounds the steps that a run makes ahead: their number is memory, too.
+	joinedBytes   = 1 << 20 // of an element; handing it over then costs little compared with making it
+	joinedBatches = 64      // with more a loop gains little, and a kept batch keeps all of them in memory
+	// mostAhead bounds the steps that a run makes ahead, because their number costs
+	// memory, too.
 	mostAhead = 1000
 )
 
@@ -83,10 +84,10 @@ func batchesInOrder(c Choice) bool {
 	return c.ComputesOrder() && c.Native().Applied && c.Window == nil && c.Chunks == nil && c.Bucket == nil && !c.HasLists()
 }
 
-// A batch costs tf.data a fixed time whatever is in it (waking threads,
-// calling functions), so records are parsed several batches at a time and cut
-// into batches afterwards, which copies nothing. Measured in
-// docs/performance.md; more than eight batches gain nothing.
+// A batch costs tf.data a fixed time (waking threads, calling functions), whatever is
+// in it. So records are parsed several batches at a time and then cut into batches,
+// which copies nothing. docs/performance.md has the measurements; more than eight
+// batches gain nothing.
 const (
 	mostBatches = 8
 	groupBytes  = 1 << 20 // of serialized records or of their tensors, so that large ones stay few
@@ -112,8 +113,8 @@ func (c Choice) GroupSize(found *scan.Scan) int64 {
 	return c.BatchSize * min(max(batches, 1), mostBatches)
 }
 
-// RetryGroupSize returns how many records are parsed at once after a failure, so
-// that the batches before the bad record are found. It is the smallest size that
+// RetryGroupSize returns how many records are parsed at once after a failure, so that
+// the batches before the bad record can be delivered. It is the smallest size that
 // gives the same batches.
 func (c Choice) RetryGroupSize() int64 {
 	if c.JoinsBatches() {
@@ -132,9 +133,9 @@ const (
 	remoteBlockLimit = 8 // of unknown size
 )
 
-// blockRecords returns how many records make a block of a file. TensorFlow parses
-// the lists of a block to a tensor that is padded to the longest, so the size of
-// the largest record counts.
+// blockRecords returns the number of records in a block of a file. TensorFlow parses
+// the lists of a block to a tensor that is padded to the longest list, so the size
+// depends on the largest record.
 func blockRecords(found *scan.Scan) int64 {
 	largest := found.Largest()
 	if largest < 0 {
@@ -153,13 +154,13 @@ func (c Choice) WindowsAtOnce() int64 {
 	return max(groupBytes/position/c.Window.Max, 1)
 }
 
-// handedOver is how many bytes an element must have for tf.data to gain by reading several
-// files at the same time: a smaller one is read in less time than threads take to hand it
-// over, 10 us and more.
+// handedOver is the size in bytes from which on tf.data gains by reading several files
+// at the same time: reading a smaller element takes less than the 10 us and more that
+// threads take to hand it over.
 const handedOver = 16 << 10
 
-// manyBuffered is how many short elements of each file tf.data buffers where threads have to
-// hand them over: they wake each other less often.
+// manyBuffered is how many short elements of each file tf.data buffers where threads
+// hand them over, so that they wake each other less often.
 const manyBuffered = 64
 
 // ParallelFiles returns how many of the files that are mixed tf.data reads at the same

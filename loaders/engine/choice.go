@@ -6,21 +6,21 @@ import (
 	"millrace/loaders/spec"
 )
 
-// Choice is a checked config with what decides which engine runs its stages. Each
-// decision is a method, which computes it from the fields alone. A Choice is read-only
+// Choice is a checked config with the facts that decide which engine runs its stages.
+// Each decision is a method, which depends on the fields alone. A Choice is read-only
 // and may be shared between goroutines.
 type Choice struct {
 	*spec.Spec
 
-	// Own says that the library of Millrace's own dataset operations is there. They read
-	// and decode the records of every such plan: none of TensorFlow's operations sees the
-	// bytes of a file. What [Choice.Native] decides is whether they make whole batches, too,
-	// or what comes between the files and the batches is left to tf.data. Without the
-	// library Go reads the files, and TensorFlow parses the records that Go has found safe
-	// to parse.
+	// Own says that the library of Millrace's own dataset operations is there. They
+	// read and decode the records of every such plan: none of TensorFlow's operations
+	// sees the bytes of a file. [Choice.Native] decides whether they make whole
+	// batches, too, or tf.data does the work between the files and the batches. Without
+	// the library Go reads the files, and TensorFlow parses the records that Go has
+	// found safe to parse.
 	Own bool
 
-	Timed bool // TensorFlow measures how long each dataset works
+	Timed bool // TensorFlow measures the time of each dataset
 }
 
 // RefuseRemote returns an error for a plan with remote files and without

@@ -9,12 +9,12 @@
 //
 // # One table
 //
-// The question: an operation of our own does the work of several stages at once, up to all
-// from the files to the batches. Which of them can do that for a config, and what does the
-// user read about it?
+// The question: an operation of our own does the work of several stages at once, up to
+// all from the files to the batches. Which stages can it do for a config, and how is
+// the decision explained to the user?
 //
-// What was: a method for each decision, a switch in each method, and sentences between the
-// cases. Whoever added a loader type went through all of them.
+// The earlier design was a method for each decision, a switch in each method, and
+// sentences between the cases. To add a loader type all of them had to be changed.
 //
 // The answer: the decisions are one table ([Choice.Rewrites] prints it). A rewrite has
 // rules, the first that matches a plan decides, and its reason is what `millrace plan`

@@ -8,13 +8,13 @@ import (
 	"millrace/tfrecord"
 )
 
-// JudgesRecords reports whether Go reads the records and checks each one, before an
-// operation sees it: where bad records are left out, or some that can be decoded are
-// bad. Both engines leave out the same records: those that TensorFlow must not parse, and
-// those that package check finds bad.
+// JudgesRecords reports whether Go reads and checks each record before an operation
+// gets it. That is so where bad records are left out, or where some decodable records
+// are bad. Both engines leave out the same records: those that TensorFlow must not
+// parse, and those that package check finds bad.
 func (c Choice) JudgesRecords() bool { return c.BadRecords != nil || refusesDecodable(c) }
 
-// refusesDecodable reports whether the config calls records bad that can be decoded.
+// refusesDecodable reports whether the config declares some decodable records bad.
 func refusesDecodable(c Choice) bool {
 	return c.ChecksFinite() || c.RefuseDuplicates || c.RefusesEmptyRecords()
 }
@@ -22,9 +22,10 @@ func refusesDecodable(c Choice) bool {
 // ReadsNatively reports whether Millrace's own operations read the files, and not Go.
 func (c Choice) ReadsNatively() bool { return c.Own && !c.JudgesRecords() }
 
-// ChecksNatively reports whether the native operation that reads the files checks the
-// records of a plan that [Choice.JudgesRecords] by itself: where every record is good that can
-// be decoded, to finite values where these must be. Go is asked only about the others.
+// ChecksNatively reports whether, in a plan that [Choice.JudgesRecords], the native
+// operation that reads the files checks the records itself. It does where every record
+// is good that can be decoded, and to finite values if these are required. Then Go is
+// asked only about the other records.
 func (c Choice) ChecksNatively() bool {
 	if !c.Own || !c.JudgesRecords() || c.RefuseDuplicates || !findsInfinite(c) || stagesRefuse(c) {
 		return false
@@ -32,8 +33,8 @@ func (c Choice) ChecksNatively() bool {
 	return c.Window == nil && c.Chunks == nil && (c.Bucket == nil || c.Records == nil)
 }
 
-// findsInfinite reports whether the native operations find all values that are not finite
-// though they must be: in features of one size that are not cast to a smaller range.
+// findsInfinite reports whether the native operations find all forbidden infinities and
+// NaNs: in features of fixed size that are not cast to a smaller range.
 func findsInfinite(c Choice) bool {
 	return !slices.ContainsFunc(c.Features, func(f *spec.Feature) bool {
 		found := f.Kind == spec.Raw || f.Kind == spec.Float && (f.DType == dtype.Float || f.DType == dtype.Double)
@@ -41,9 +42,9 @@ func findsInfinite(c Choice) bool {
 	})
 }
 
-// stagesRefuse reports whether a stage behind decoding may refuse a record: a checked
-// cast, or a slice or padding of what has another size in each record. Other shapes fit, or
-// the config is refused.
+// stagesRefuse reports whether a stage after decoding may refuse a record: a checked
+// cast, or a slice or padding of a tensor whose size differs from record to record.
+// Other shapes fit, or the config is refused.
 func stagesRefuse(c Choice) bool {
 	cast := func(f *spec.Feature) bool { return f.Kind != spec.Raw && f.CheckedCast && f.DType != f.StoredType() }
 	if slices.ContainsFunc(c.Features, cast) {
@@ -65,9 +66,9 @@ func (c Choice) ReadsByPlace() bool {
 	return !k.Order.IsDefault() || k.Partition > 1
 }
 
-// CutsFiles reports whether the operation of Millrace's own that cuts sequences
-// reads and decodes them as well: where they come as plain local files have them,
-// and nothing is done to them before they are cut.
+// CutsFiles reports whether our operation that cuts sequences reads and decodes them as
+// well. It does if the records come in the order of plain local files, and no stage
+// changes them before they are cut.
 func (c Choice) CutsFiles() bool {
 	k := c.Chunks
 	if k == nil || c.Records != nil || !c.ReadsNatively() || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() ||
@@ -76,7 +77,7 @@ func (c Choice) CutsFiles() bool {
 	}
 	for _, f := range c.Features {
 		if f.Kind != spec.Raw && f.DType != f.StoredType() {
-			return false // a cast comes in between
+			return false // a cast comes between
 		}
 	}
 	for _, o := range k.Outputs {

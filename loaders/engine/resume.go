@@ -30,7 +30,7 @@ func (c Choice) HoldsPositions() bool {
 }
 
 // seeksInBuffers reports whether the examples of a plan that shuffles in buffers have
-// numbers by which they can be read: then the numbers before a position are shuffled
+// numbers by which they can be read. Then the numbers before a position are shuffled
 // again, and not the examples.
 func seeksInBuffers(c Choice) bool {
 	if c.Shuffle == nil || c.Sloppy || c.BadRecords != nil || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() {
@@ -43,10 +43,11 @@ func seeksInBuffers(c Choice) bool {
 	return c.Window.Min == c.Window.Max && (c.Window.Unit == spec.Records || !slices.ContainsFunc(c.Features, isList))
 }
 
-// Replays reports whether a run that goes on from a state reads the epoch of the state from
-// its begin, and leaves out what was delivered: where the state would hold buffers
-// otherwise, and nothing has a number by which it could be read. Its state is the epoch, and how
-// many elements of it were delivered: batches of chunks, windows, or records.
+// Replays reports whether a run that is resumed from a state reads the state's epoch
+// from its start, and skips the elements that were delivered. That is so where the
+// state would otherwise hold buffers, and elements have no numbers by which they could
+// be read. The state is the epoch, and how many of its elements were delivered: batches
+// of chunks, windows, or records.
 func (c Choice) Replays() bool {
 	if c.Special != nil {
 		return false
@@ -60,13 +61,14 @@ func (c Choice) Replays() bool {
 	return c.Window != nil || !c.HasRemoteFiles()
 }
 
-// NumbersElements reports whether the elements of a plan that [Choice.Replays] carry their
-// numbers. Records do not: each epoch has as many good ones as all files together, which
-// the scan has counted, so that the rows that were delivered tell the epoch.
+// NumbersElements reports whether the elements of a plan that [Choice.Replays] carry
+// their numbers. Records do not: each epoch has as many good records as all files
+// together, and the scan has counted them. So the number of delivered rows gives the
+// epoch.
 func (c Choice) NumbersElements() bool { return c.Replays() && (c.Chunks != nil || c.Window != nil) }
 
 // ComputesBuffers reports whether the native operation computes the order in which
-// shuffle buffers give the records, and reads these by their place.
+// shuffle buffers give the records, and reads the records by their positions.
 func (c Choice) ComputesBuffers() bool {
 	if c.Shuffle == nil || c.Window != nil || c.Bucket != nil || !c.Seeks() {
 		return false

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Rewrite says what the plan's optimiser did about one rewrite, and why.
+// Rewrite is the plan's decision about one rewrite, and the reason.
 type Rewrite struct {
 	Name    string `json:"name"`
 	Applied bool   `json:"applied"`
 	Why     string `json:"why"`
 }
 
-// rewrite is a part of the table: how one rewrite is decided. The first rule that
-// matches a plan decides, and gives the reason. The last rule matches every plan.
+// rewrite is a part of the table: the rules that decide one rewrite. The first rule
+// that matches a plan decides, and gives the reason. The last rule matches every plan.
 type rewrite struct {
 	name  string
 	shown func(Choice) bool // whether [Choice.Rewrites] lists it; nil = always
@@ -25,10 +25,10 @@ type rule struct {
 	stage   stage             // the rule matches only plans with this stage; "" = all plans
 	when    func(Choice) bool // the rule matches only where this is true; nil = always
 	applied bool
-	why     string // LISTS stands for what has any length in a record
+	why     string // LISTS stands for the features with any number of values in a record
 }
 
-// stage names a stage that the table tells plans apart by.
+// stage names a stage by which the table distinguishes plans.
 type stage string
 
 const (
@@ -66,8 +66,8 @@ func (c Choice) decide(r rewrite) Rewrite {
 	return Rewrite{Name: r.name, Applied: r.rules[i].applied, Why: strings.ReplaceAll(r.rules[i].why, "LISTS", lists)}
 }
 
-// Rewrites lists what the optimiser did to the order of the stages and why.
-// None of them changes a batch.
+// Rewrites lists the optimiser's decisions about the stages, and the reasons. No
+// rewrite changes a batch.
 func (c Choice) Rewrites() (list []Rewrite) {
 	for _, r := range []rewrite{native, parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, staticPad} {
 		if r.shown == nil || r.shown(c) {

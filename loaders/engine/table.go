@@ -110,7 +110,7 @@ var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
 	{applied: true, why: "every shape is known in advance"},
 }}
 
-// What the rules ask of a plan, beyond the methods of [Choice].
+// Conditions of the rules that are not methods of [Choice].
 
 func byPlace(c Choice) bool { return c.Records != nil }
 func special(c Choice) bool { return c.Special != nil }

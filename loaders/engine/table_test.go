@@ -41,8 +41,8 @@ func TestFirstRuleDecides(t *testing.T) {
 	}
 }
 
-// A config with a stage that only its loader type has is left to operations that see single
-// records, and nothing but tf.data's state can resume it.
+// A stage that only one loader type has is built by operations that see single records,
+// and only tf.data's state can resume the run.
 func TestSpecial(t *testing.T) {
 	ordered := &spec.RecordOrder{Shards: 1, End: -1}
 	shuffle := &spec.Shuffle{Elements: 2, Filenames: 1, MixFiles: 1}

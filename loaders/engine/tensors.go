@@ -6,8 +6,8 @@ import (
 	"millrace/loaders/spec"
 )
 
-// NativeTensors reports whether the native operation for records with lists makes
-// the plan's tensors, padded as the config says, so that no stage follows it.
+// NativeTensors reports whether the native operation for records with lists makes the
+// plan's tensors, padded as the config says, so that no further stage is needed.
 func (c Choice) NativeTensors() bool {
 	if len(c.Secondaries)+len(c.Steps) > 0 {
 		return false
@@ -32,11 +32,11 @@ func (c Choice) NativeTensors() bool {
 	return true
 }
 
-// ParsingSuffices reports whether parsing alone gives the plan's tensors, and
-// which of the sorted features each of them is. For that tf.data has a stage of
-// its own, which needs no function call. TensorFlow's parser leaves the bytes of
-// raw features as they are; rawDecoded says that the parser is one of Millrace's
-// own operations, which decode them.
+// ParsingSuffices reports whether parsing alone gives the plan's tensors, and which of
+// the sorted features each tensor is. For such plans tf.data has its own stage, which
+// needs no function call. TensorFlow's parser leaves the bytes of raw features as they
+// are. rawDecoded says that the parser is one of Millrace's own operations, which
+// decode them.
 func (c Choice) ParsingSuffices(rawDecoded bool) (order []int, ok bool) {
 	if c.Padding != nil {
 		return nil, false
@@ -71,9 +71,9 @@ func (c Choice) EqualWindows() bool {
 	})
 }
 
-// JoinsWindows reports whether our own operation joins the windows of a batch end to end,
-// as ragged rows: where they differ in size, and more is to be done with them than to pad
-// them.
+// JoinsWindows reports whether our own operation joins the windows of a batch end to
+// end, as ragged rows: where they differ in size, and padding is not the only further
+// stage.
 func (c Choice) JoinsWindows() bool {
 	_, direct := c.ParsedOrder(true)
 	return !c.EqualWindows() && (!direct || c.Window.Min == c.Window.Max)

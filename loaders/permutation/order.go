@@ -10,18 +10,18 @@ const (
 	Block Shuffling = "block" // a permutation of blocks, and the records of some blocks mixed
 )
 
-// Part is one of the datasets that an order draws from: consecutive records among all.
+// Part is one of the datasets from which an order draws: consecutive records among all.
 type Part struct {
 	First   int64
 	Records int64
 
-	// Threshold is what a drawn number must be below to be this part's, if it is no
-	// part's before it. Numbers are drawn from 0 to 2^63 - 1. The last part takes the
-	// rest, whatever its Threshold.
+	// Threshold is the upper bound, exclusive, of the drawn numbers that select this
+	// part, except for those that select an earlier part. Numbers are drawn from 0 to
+	// 2^63 - 1. The last part gets all remaining numbers, whatever its Threshold.
 	Threshold int64
 }
 
-// Spec says which order to compute.
+// Spec describes the order to compute.
 type Spec struct {
 	Shuffling Shuffling
 	Seed      int64
@@ -32,9 +32,10 @@ type Spec struct {
 	Size      int64  // of the shard, at least 1
 }
 
-// Order says which record comes when. Positions count the records of all epochs, one
-// epoch after the other. It is quick at positions that follow each other. Only one
-// goroutine at a time may use it. cgo/datasets/record_order.h computes the same.
+// Order computes which record is at each position. Positions count the records of all
+// epochs, one epoch after the other. It is quick at positions that follow each other.
+// Only one goroutine at a time may use it. cgo/datasets/record_order.h computes the
+// same.
 //
 // # Blocks
 //
@@ -55,8 +56,8 @@ type Spec struct {
 // An order of several parts draws a part for each position of an epoch, by a number
 // that depends on the seed and the position only. How far it is in each part follows
 // from the draws before. So to begin at a position costs a draw for each position of
-// the epoch before it, some nanoseconds each, and no memory. A part that ends begins
-// again, in another order.
+// the epoch before it, some nanoseconds each, and no memory. After its end a part
+// starts again, in another order.
 type Order struct {
 	spec  Spec
 	parts []*partOrder
@@ -76,7 +77,8 @@ func NewOrder(spec *Spec) *Order {
 	return o
 }
 
-// passShift leaves room for epochs below the passes of a part within one epoch.
+// passShift is the number of low bits for the passes of a part within one epoch; the
+// epoch is above them.
 const passShift = 32
 
 // PassEpoch returns the epoch of the order that a part has in its r-th pass within an
@@ -101,7 +103,7 @@ func (o *Order) At(position int64) int64 {
 	return part.First + o.parts[o.last].at(PassEpoch(epoch, taken/part.Records), taken%part.Records)
 }
 
-// Draw returns the part that a position of an epoch is of.
+// Draw returns the part to which a position of an epoch belongs.
 func (s *Spec) Draw(at int64) int {
 	state := uint64(s.Seed)
 	state = next(&state) + uint64(at)*golden
@@ -112,8 +114,8 @@ func (s *Spec) Draw(at int64) int {
 	return part
 }
 
-// MixtureSize returns how many examples an epoch of a mixture has. It ends before an
-// example would be drawn from a part of which none is left, or with all when each part
+// MixtureSize returns how many examples an epoch of a mixture has. An epoch ends before
+// an example would be drawn from an exhausted part, or with all examples when each part
 // was read to its end. It costs a draw for each example.
 func (s *Spec) MixtureSize(all bool) int64 {
 	left, unread := make([]int64, len(s.Parts)), len(s.Parts)
@@ -134,7 +136,7 @@ func (s *Spec) MixtureSize(all bool) int64 {
 	}
 }
 
-// PartSeed returns the seed of a part. The first one has that of the order.
+// PartSeed returns the seed of a part. The first part has the seed of the order.
 func PartSeed(seed int64, part int) int64 {
 	return int64(uint64(seed) + uint64(part)*0xd6e8feb86659fd93)
 }
@@ -145,10 +147,10 @@ type partOrder struct {
 	seed    int64
 	records int64
 
-	pass    int64        // that order is of
-	order   *Permutation // of the records, or of the blocks
-	shortAt int64        // where the last block comes, which may be a short one
-	window  int64        // that mix is of
+	pass    int64        // the pass of that order
+	order   *Permutation // permutation of the records, or of the blocks
+	shortAt int64        // position of the last block, which may be short
+	window  int64        // the window of mix
 	mix     *Permutation
 }
 

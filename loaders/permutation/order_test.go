@@ -8,7 +8,7 @@ import (
 	"millrace/loaders/permutation"
 )
 
-// take returns what an order has from a position on.
+// take returns the records of an order from a position on.
 func take(o *permutation.Order, from, n int64) (all []int64) {
 	for i := range n {
 		all = append(all, o.At(from+i))
@@ -28,8 +28,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Block shuffling gives each record once, whatever the sizes of the blocks and of what
-// is mixed, and blocks stay together within a few windows.
+// Block shuffling gives each record once, whatever the sizes of the blocks and of the
+// mixed windows, and blocks stay together within a few windows.
 func TestBlocks(t *testing.T) {
 	for _, records := range []int64{1, 2, 10, 99, 100, 101} {
 		for _, block := range []int64{1, 3, 10, 200} {
@@ -62,7 +62,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // Where blocks are mixed, records of a block do not follow each other more often than
-// in a drawn order of as many.
+// in a random order of as many records.
 func TestBlocksMix(t *testing.T) {
 	o := permutation.NewOrder(&permutation.Spec{
 		Shuffling: permutation.Block, Seed: 9, Block: 10, Mixed: 1000,
@@ -74,7 +74,7 @@ func TestBlocksMix(t *testing.T) {
 			neighbours++
 		}
 	}
-	if neighbours > 50 { // 18 are to be expected
+	if neighbours > 50 { // 18 are expected
 		t.Errorf("%d of 10,000 records follow a neighbour", neighbours)
 	}
 }
@@ -124,7 +124,7 @@ func TestMixture(t *testing.T) {
 	}
 }
 
-// Orders stay as they are: saved positions depend on them. The test of
+// The orders must not change, because saved positions depend on them. The test
 // cgo/datasets/record_order_test.cc has the same numbers.
 func TestGoldenOrders(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -36,20 +36,21 @@
 // Numbers of few bits would have halves of a bit or two, and the network could make
 // only few of all permutations. So w is at least 8: small n walk further.
 //
-// A shuffle of an array was tried against it in the same tests: they cannot tell the
-// two apart. A swap-or-not shuffle needs no walking, but 100 rounds and more.
-// cgo/datasets/permutation.h computes the same.
+// The same tests were run on a shuffled array: they find no difference. A swap-or-not
+// shuffle needs no walking, but 100 rounds and more. cgo/datasets/permutation.h
+// computes the same.
 package permutation
 
 import "math/bits"
 
-// rounds is twice as many as the tests need: they fail with two, and pass with four.
+// rounds is twice the number that the tests need: they fail with two, and pass with
+// four.
 const rounds = 8
 
-// minBits is the least width of the network.
+// minBits is the smallest width of the network.
 const minBits = 8
 
-// Key says which permutation of n numbers to compute.
+// Key selects a permutation of n numbers.
 type Key struct {
 	Seed   int64
 	Epoch  int64

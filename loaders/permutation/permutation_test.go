@@ -56,7 +56,7 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// drawn returns an order that math/rand draws, to judge the tests by.
+// drawn returns an order from math/rand, to check the tests.
 func drawn(n int64, seed, epoch int64) []int64 {
 	all := make([]int64, n)
 	for i := range all {
@@ -66,8 +66,8 @@ func drawn(n int64, seed, epoch int64) []int64 {
 	return all
 }
 
-// unlikely returns the z-score of a chi-square statistic with many degrees of
-// freedom, by Wilson and Hilferty: above 3.09 for one case in 1,000.
+// unlikely returns the z-score of a chi-square statistic with many degrees of freedom,
+// by Wilson and Hilferty. It is above 3.09 in one case of 1,000.
 func unlikely(chi2, freedom float64) float64 {
 	return (math.Cbrt(chi2/freedom) - (1 - 2/(9*freedom))) / math.Sqrt(2/(9*freedom))
 }
@@ -75,9 +75,9 @@ func unlikely(chi2, freedom float64) float64 {
 // limit is the z-score of p = 0.001.
 const limit = 3.0902
 
-// uniformity returns the z-scores of what a drawn order of n numbers would have
-// uniform, over some seeds: where each number comes, which number each position has,
-// and how far apart neighbours come.
+// uniformity returns z-scores for the distributions that should be uniform in a random
+// order of n numbers, over some seeds: the position of each number, the number at each
+// position, and the distance of neighbours.
 func uniformity(n, seeds int64, order func(n, seed, epoch int64) []int64) map[string]float64 {
 	const bins = 20
 	where, which, apart := make([]float64, n*bins), make([]float64, n*bins), make([]float64, n)
@@ -106,8 +106,8 @@ func uniformity(n, seeds int64, order func(n, seed, epoch int64) []int64) map[st
 	}
 }
 
-// Over 200 seeds on 1,000 records, positions pass a chi-square test at p > 0.001. So do
-// drawn orders, which shows that the test is a fair one.
+// Over 200 seeds on 1,000 records, positions pass a chi-square test at p > 0.001.
+// Orders from math/rand do, too, which shows that the test is fair.
 func TestUniform(t *testing.T) {
 	for name, f := range map[string]func(n, seed, epoch int64) []int64{"computed": order, "drawn": drawn} {
 		for what, z := range uniformity(1000, 200, f) {
@@ -117,7 +117,7 @@ func TestUniform(t *testing.T) {
 			}
 		}
 	}
-	turned := func(n, seed, _ int64) []int64 { // no shuffle: a turn by some places
+	turned := func(n, seed, _ int64) []int64 { // not a shuffle but a rotation
 		all := make([]int64, n)
 		for i := range all {
 			all[i] = (int64(i) + seed*5) % n
@@ -159,8 +159,8 @@ func TestEpochsDiffer(t *testing.T) {
 	}
 }
 
-// The orders are part of what a saved position means, and the native operations
-// compute them too: they must stay as they are.
+// The orders must not change, because saved positions depend on them, and the native
+// operations compute them too.
 func TestGolden(t *testing.T) {
 	for _, tt := range []struct {
 		n, seed, epoch int64

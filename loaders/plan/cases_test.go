@@ -61,7 +61,7 @@ func planned(t *testing.T, dir, library string) *plan.Plan {
 	return plan.New(s, &plan.Options{NativeLibrary: library})
 }
 
-// rewrites tells what the optimiser decides, a line for each rewrite.
+// rewrites returns the optimiser's decisions, a line for each rewrite.
 func rewrites(p *plan.Plan) (text string) {
 	for _, r := range p.Engine().Rewrites() {
 		text += fmt.Sprintf("\t%v\t%s: %s\n", r.Applied, r.Name, r.Why)
@@ -69,7 +69,7 @@ func rewrites(p *plan.Plan) (text string) {
 	return text
 }
 
-// decisions tells what else a plan decides, a line for each kind.
+// decisions returns the plan's other decisions, a line for each kind.
 func decisions(t *testing.T, p *plan.Plan) string {
 	t.Helper()
 	scan, err := p.Scan(t.Context())
@@ -107,8 +107,8 @@ func decisions(t *testing.T, p *plan.Plan) string {
 	return b.String()
 }
 
-// relative takes the temporary folder out of a plan's paths. Its length would
-// show in the columns of the text.
+// relative removes the temporary folder from a plan's paths, because its length would
+// change the columns of the text.
 func relative(p *plan.Plan, dir string) {
 	short := func(path string) string { return strings.TrimPrefix(path, dir+string(filepath.Separator)) }
 	p.Path, p.ManifestPath, p.ListPath = short(p.Path), short(p.ManifestPath), short(p.ListPath)
@@ -117,8 +117,8 @@ func relative(p *plan.Plan, dir string) {
 	}
 }
 
-// comparedCases are the cases whose plans are compared as a whole. Between them
-// they have all stages and decisions, and nearly all forms of each.
+// comparedCases are the cases whose plans are compared as a whole. Together they have
+// all stages and decisions, and nearly all forms of each.
 var comparedCases = []string{
 	"chunk-const", "chunk-laplace", "chunk-rand-002", "chunk-rand-003", "chunk-rand-004", "chunk-rand-007", "chunk-rand-008",
 	"chunk-rand-009", "chunk-rand-017", "chunk-rand-018", "chunk-rand-022", "chunk-rand-023", "chunk-rand-027", "chunk-rand-029",
@@ -128,8 +128,8 @@ var comparedCases = []string{
 	"shuffle-pipeline", "slice-chain",
 }
 
-// TestPlansOfCases compares the plans of cases of the format: what is printed of
-// them, and what is decided with our own operations and without.
+// TestPlansOfCases compares the plans of cases of the format: their text, and the
+// decisions with our own operations and without.
 func TestPlansOfCases(t *testing.T) {
 	var got strings.Builder
 	digests := map[string]string{}
@@ -157,9 +157,9 @@ func TestPlansOfCases(t *testing.T) {
 	golden(t, "plans.txt", got.String())
 }
 
-// TestFaultsOfCases compares what plans say of the cases whose data are at fault:
-// by the look at all files before the first batch, and by the one at all records
-// that comes after a failure.
+// TestFaultsOfCases compares the errors of plans for the cases with bad data: from the
+// look at all files before the first batch, and from the look at all records after a
+// failure.
 func TestFaultsOfCases(t *testing.T) {
 	var got strings.Builder
 	for _, name := range cases.All(t) {
@@ -188,7 +188,7 @@ func digestOf(t *testing.T, p *plan.Plan) string {
 	return digest
 }
 
-// described is an error with its class, and without the folder of its case.
+// described returns an error with its class, and without the folder of its case.
 func described(err error, dir string) string {
 	if err == nil {
 		return "nothing"
@@ -200,8 +200,8 @@ func described(err error, dir string) string {
 	return strings.ReplaceAll(fmt.Sprintf("%s: %v", e.Class, e), dir, "${CASE}")
 }
 
-// An index changes nothing of what a scan says about any case, which is all that the
-// later steps know of it.
+// An index does not change the result of a scan of any case, on which all later steps
+// depend.
 func TestScansOfCasesByIndex(t *testing.T) {
 	for _, name := range cases.All(t) {
 		p := planned(t, cases.Prepare(t, name), "")

@@ -14,7 +14,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// A row with its context may be as long as what it is padded to, if that is fixed.
+// A row with its context may be as long as the size to which it is padded, if that is
+// fixed.
 func TestRowsFit(t *testing.T) {
 	p := New(&spec.Spec{
 		Chunks: &spec.Chunks{Sequences: []spec.Sequence{{Tensor: "x", Left: 2, Right: 1}, {Tensor: "y"}, {Tensor: "z", Left: 9}}, Aligned: true},
@@ -43,8 +44,8 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
-// How many rows a run gives is known where all sequences have one length, and
-// the epochs that take a longer part of them are counted as such.
+// The number of rows of a run is known where all sequences have the same length. Epochs
+// that take a longer part of the sequences are counted correctly.
 func TestRowsOfChunks(t *testing.T) {
 	scan := &Scan{Indexes: []*tfrecord.Index{{Records: 4}, {Records: 3}}}
 	fixed := &spec.Feature{Name: "x", DType: tfbridge.Float, Shape: []int64{10}}
@@ -80,8 +81,8 @@ func TestRowsOfChunks(t *testing.T) {
 	}
 }
 
-// How much of a tensor is padding is known of known shapes, and measured of others
-// under names that no tensor has.
+// The share of padding of a tensor is known for known shapes. For other tensors it is
+// measured, by tensors with names that no other tensor has.
 func TestShareOfPadding(t *testing.T) {
 	s := &spec.Spec{
 		Tensors: []spec.TensorSpec{
@@ -110,8 +111,8 @@ func TestShareOfPadding(t *testing.T) {
 	}
 }
 
-// How many records are parsed at once depends on their sizes and on those of their
-// tensors: 1 MiB of them, eight batches at most, one at least.
+// The number of records that are parsed at once depends on their sizes and on those of
+// their tensors: 1 MiB, eight batches at most, one at least.
 func TestGroupsByBytes(t *testing.T) {
 	byteTensor := []spec.TensorSpec{{Name: "k", DType: tfbridge.Int8, Shape: []int64{}}}
 	many := &spec.Spec{Manifest: &spec.Manifest{}, Tensors: byteTensor, BatchSize: 200_000}
@@ -151,8 +152,8 @@ func TestGroupsByBytes(t *testing.T) {
 	}
 }
 
-// A loader that gives nothing says what there is too little of, and which argument
-// is about it.
+// The error of a loader that gives nothing says what is missing, and which argument to
+// change.
 func TestNoData(t *testing.T) {
 	window, frames := &spec.Window{Min: 3, Unit: spec.Records}, chunks.Cut{Size: 4, Step: 4}
 	whole, dropped := chunks.Cut{}, frames

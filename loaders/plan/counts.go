@@ -11,7 +11,7 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// Counts is how much there is to read, as far as index files tell.
+// Counts are the amounts of data to read, as far as index files give them.
 type Counts struct {
 	Records    int64 `json:"records"`     // that each epoch reads
 	AllRecords int64 `json:"all_records"` // of all files
@@ -19,9 +19,9 @@ type Counts struct {
 	Batches    int64 `json:"batches"`     // in each epoch, as if it were the only one; -1: not known before the data are read
 }
 
-// IndexedCounts counts the records by the index files, without a look at the data.
-// It returns nil if a file has no index that fits. The error is that of a context that
-// ended, or of a mixture that cannot be drawn.
+// IndexedCounts counts the records by the index files, without a look at the data. It
+// returns nil if a file has no index that fits. The error comes from a context that
+// ended, or from a mixture that cannot be drawn.
 func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	if p.HasRemoteFiles() {
 		return nil, nil
@@ -62,20 +62,22 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	return c, nil
 }
 
-// Rows returns how many examples a whole run delivers, and whether that is
-// known before the data is read: not of an endless run, of windows that are not read by their place, or where
-// each bucket drops a remainder of its own.
+// Rows returns how many examples a whole run delivers. The second result is false if
+// that is not known before the data is read: for an endless run, for windows that are
+// not read by their positions, or where each bucket drops a remainder.
 func (p *Plan) Rows(scan *Scan) (rows int64, known bool) { return p.RowsWithout(scan, 0) }
 
-// RowsWithout is Rows where so many records of each epoch are left out.
+// RowsWithout is Rows for a run that leaves out the given number of records in each
+// epoch.
 func (p *Plan) RowsWithout(scan *Scan, leftOut int64) (rows int64, known bool) {
 	return stage.Rows(p.Stages(), stage.Data{Choice: p.Engine(), Found: scan, Skipped: leftOut})
 }
 
-// ExpectedRows returns how many rows a whole run gives, and whether that can be said, where
-// so many records of the files are known to be bad and left out. It is for people who
-// wait: unlike [Plan.Rows] it counts windows of one size, too, and where it is not known how
-// often a bad record would have come, it counts as if it came.
+// ExpectedRows estimates the rows of a whole run that leaves out the given number of
+// bad records of the files. The second result is false if no estimate is possible. The
+// estimate is for progress displays: unlike [Plan.Rows] it also counts windows of one
+// size, and where it is not known how often a bad record would have occurred, it
+// assumes once.
 func (p *Plan) ExpectedRows(scan *Scan, leftOut int64) (rows int64, known bool) {
 	if !missesEachEpoch(p.Spec) {
 		leftOut = 0
@@ -83,7 +85,8 @@ func (p *Plan) ExpectedRows(scan *Scan, leftOut int64) (rows int64, known bool) 
 	return stage.Rows(p.Stages(), stage.Data{Choice: p.Engine(), Found: scan, Skipped: leftOut, Expect: true})
 }
 
-// missesEachEpoch reports whether a record that is left out is missing once in each epoch.
+// missesEachEpoch reports whether a left-out record is missing exactly once in each
+// epoch.
 func missesEachEpoch(s *spec.Spec) bool {
 	if s.Records == nil || s.Epochs == 1 && s.Mixture == nil {
 		return true
@@ -91,7 +94,8 @@ func missesEachEpoch(s *spec.Spec) bool {
 	return s.Mixture == nil && (s.Records.Shards == 1 || s.Records.Shuffling == permutation.None)
 }
 
-// ExpectedBatches returns how many batches so many rows are, 0 if that is not known.
+// ExpectedBatches returns the number of batches for a number of rows, 0 if that is not
+// known.
 func (p *Plan) ExpectedBatches(rows int64) int64 {
 	if p.Bucket != nil || p.Chunks != nil {
 		return 0

@@ -26,7 +26,7 @@ func feature(name, dtype, kind string, shape ...int) fixture.Object {
 	return fixture.Object{"name": name, "dtype": dtype, "shape": append([]int{}, shape...), "deserialize_type": kind}
 }
 
-// listsOf returns a SequenceExample with a list of so many numbers "v".
+// listsOf returns a SequenceExample with a list of n numbers "v".
 func listsOf(lengths ...int) (records [][]byte) {
 	for _, n := range lengths {
 		list := make([]example.Feature, n)
@@ -60,14 +60,14 @@ func newDataset(t *testing.T, kind string, sequences bool, features []fixture.Ob
 	return d
 }
 
-// dataset is a dataset with what its plan is about.
+// dataset is a dataset for which a plan is made.
 type dataset struct {
 	name string
 	*fixture.Dataset
 }
 
-// datasets are what no case of the format has: buckets, features of any number of
-// values, large tensors, files and records that are too few.
+// datasets have properties that no case of the format has: buckets, features of any
+// number of values, large tensors, too few files or records.
 func datasets(t *testing.T) (all []dataset) {
 	add := func(name string, d *fixture.Dataset, records ...[]byte) *fixture.Dataset {
 		d.WriteRecords(t, "a.tfrecords", records...)
@@ -169,7 +169,7 @@ func checked(t *testing.T, d *fixture.Dataset, library string) *plan.Plan {
 	return plan.New(s, &plan.Options{NativeLibrary: library})
 }
 
-// TestPlansOfDatasets is TestPlansOfCases for what no case has.
+// TestPlansOfDatasets is TestPlansOfCases for these datasets.
 func TestPlansOfDatasets(t *testing.T) {
 	var got strings.Builder
 	for _, d := range datasets(t) {
@@ -192,8 +192,8 @@ func planText(t *testing.T, d dataset) string {
 	return strings.ReplaceAll(text+p.Explain(), d.Dir, "${DIR}") + "\n"
 }
 
-// Remote files are read by our own operations alone, and of what they hold
-// nothing is known before.
+// Only our own operations read remote files, and nothing is known of their contents
+// beforehand.
 func TestPlanOfRemoteFiles(t *testing.T) {
 	d := fixture.New(t)
 	d.WriteRecords(t, "a.tfrecords", fixture.Records(0, 5)...)
@@ -235,8 +235,8 @@ func TestPlanOfRemoteFiles(t *testing.T) {
 	}
 }
 
-// A record that is at fault is found again by its place, with the words that the
-// manifest gives, and no other record is.
+// A bad record is found again by its place, with the error text of the manifest's
+// rules, and no other record is.
 func TestReread(t *testing.T) {
 	for _, compression := range []any{nil, "gzip"} {
 		d := fixture.New(t)
@@ -289,8 +289,8 @@ func TestMeasureTime(t *testing.T) {
 	}
 }
 
-// What is wrong with a record of the other form, or of another list, is said with
-// what to change in the manifest.
+// The error for a record of the other form, or of another list, says what to change in
+// the manifest.
 func TestHintsOfForms(t *testing.T) {
 	single := example.Marshal([]example.Named{{Name: "v", Feature: fixture.Ints(1)}})
 	other := example.Marshal([]example.Named{{Name: "u", Feature: fixture.Ints(1)}})
@@ -331,7 +331,7 @@ func TestHintsOfForms(t *testing.T) {
 	}
 }
 
-// Records are followed through steps and lists to what a stage would refuse.
+// Records are checked through steps and lists for whatever a stage would refuse.
 func TestRecordsThatStagesRefuse(t *testing.T) {
 	optional := feature("o", "int64", "int", -1)
 	optional["default"] = []int{}
@@ -372,7 +372,7 @@ func TestRecordsThatStagesRefuse(t *testing.T) {
 	}
 }
 
-// Looking for windows and rows ends with the context and at a damaged record, and
+// The search for windows and rows ends with the context and at a damaged record, and
 // warns of files that are too short.
 func TestLengthsOfFiles(t *testing.T) {
 	lists := []fixture.Object{feature("v", "int64", "int")}
@@ -415,8 +415,8 @@ func TestLengthsOfFiles(t *testing.T) {
 	}
 }
 
-// A look for the first window takes one pass in order over whatever the files
-// have, and leaves the plan as it is.
+// A search for the first window takes one pass in order over all files, and leaves the
+// plan unchanged.
 func TestFirstWindow(t *testing.T) {
 	shuffle := &spec.Shuffle{Elements: 2}
 	for tail, want := range map[string]string{spec.TailDrop: spec.TailKeep, spec.TailKeep: spec.TailKeep, spec.TailPad: spec.TailPad} {
@@ -427,7 +427,7 @@ func TestFirstWindow(t *testing.T) {
 	}
 }
 
-// Records that come in requests are batched as they come, once.
+// Records of requests are batched once, in the order in which they come.
 func TestPlanOfRequests(t *testing.T) {
 	p := plan.New(&spec.Spec{Files: []spec.DataFile{{Path: "/a"}}, Shuffle: &spec.Shuffle{}, Bucket: &spec.Bucket{}, DropRemainder: true, Epochs: 3}, nil)
 	q := p.OfRequests()

@@ -14,29 +14,30 @@ import (
 	"millrace/loaders/stage"
 )
 
-// What does a saved state belong to? Two things, and they differ:
+// A saved state belongs to two different things:
 //
 //	Identity.Batches    the batches: which records make them, in which order, and what they hold
 //	Identity.Pipeline   the pipeline that makes them, with its threads, buffers and engine
 //
 // A position fits every pipeline that makes the same batches. The state of tf.data's
-// iterator fits one pipeline only; for another one the batches up to the position are made
-// once more.
+// iterator fits one pipeline only; for another pipeline the batches up to the position
+// are made once more.
 
-// Digest identifies the batches of a plan, whatever its seed and wherever its files are: the
-// digest of the manifest's and the list's bytes counts, and the names of the data files from
-// the manifest's folder on. Threads, prefetching, buffers and the engine do not count, unless
-// sloppy_interleave has them decide the order of the records.
+// Digest identifies the batches of a plan, independent of its seed and of the folders
+// of its files: it covers the bytes of the manifest and the list, and the names of the
+// data files relative to the manifest's folder. It does not cover threads, prefetching,
+// buffers and the engine, unless sloppy_interleave lets them decide the order of the
+// records.
 func (p *Plan) Digest() (string, error) { return p.identified().digest() }
 
-// Identity is what a saved state belongs to.
+// Identity identifies what a saved state belongs to.
 type Identity struct {
-	Batches  string            // digest of the batches: see [Plan.Digest]
-	Pipeline string            // digest of the pipeline that makes them
-	Keys     map[string]string // what decides the batches, by the keys of the config, for messages: values as JSON, long ones cut
+	Batches  string            // see [Plan.Digest]
+	Pipeline string            // digest of the pipeline that makes the batches
+	Keys     map[string]string // the values, as JSON, of the config's keys that decide the batches, for messages; long values are shortened
 }
 
-// Identity returns what a saved state of the plan belongs to.
+// Identity returns the identity to which the plan's saved states belong.
 func (p *Plan) Identity() (*Identity, error) {
 	batches, err := p.Digest()
 	if err != nil {
@@ -50,8 +51,8 @@ func (p *Plan) Identity() (*Identity, error) {
 	return &Identity{batches, pipeline, p.batchKeys()}, err
 }
 
-// ConfigDigest is Digest without what the manifest says and how large the files are: it
-// tells a changed config, or list of files, from changed data.
+// ConfigDigest is Digest without the manifest's contents and the sizes of the files. It
+// distinguishes a changed config, or list of files, from changed data.
 func (p *Plan) ConfigDigest() (string, error) {
 	e := p.identified()
 	e.SHA256 = ""
@@ -96,7 +97,8 @@ func cut(value string) string {
 	return strings.ToValidUTF8(value[:longestValue-20], "") + "... (" + sum[:12] + ")"
 }
 
-// identified returns the explanation of what decides the batches of the plan.
+// identified returns the explanation of everything that decides the batches of the
+// plan.
 func (p *Plan) identified() *Explanation {
 	if !p.Sloppy {
 		p = p.withoutPace()
@@ -107,7 +109,7 @@ func (p *Plan) identified() *Explanation {
 // whereverFilesAre returns the explanation of a plan without its seed and without the
 // folders of its files.
 func (p *Plan) whereverFilesAre() *Explanation {
-	if p.BadRecords != nil { // how many may be left out changes no batch
+	if p.BadRecords != nil { // the limit changes no batch
 		p = p.clone()
 		p.BadRecords = &spec.BadRecords{}
 	}
@@ -116,7 +118,7 @@ func (p *Plan) whereverFilesAre() *Explanation {
 	e.Config, e.Manifest, e.List = "", "", p.ListSHA256
 	e.Mixture = slices.Clone(e.Mixture)
 	for i := range e.Mixture {
-		e.Mixture[i].ManifestPath = "" // the digest of the manifests is that of all
+		e.Mixture[i].ManifestPath = "" // the digest covers all manifests
 	}
 	for i, f := range e.Files {
 		if name, err := filepath.Rel(filepath.Dir(p.ManifestPath), f.Path); err == nil && f.Bytes >= 0 {
@@ -136,8 +138,8 @@ func digestOf(text []byte, err error) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(text)), nil
 }
 
-// withoutPace returns the plan without what decides only how fast its batches come. The
-// shard is not part of a position either: see loaders/run/position.go.
+// withoutPace returns the plan without the settings that affect only speed. The shard
+// is not part of a position either: see loaders/run/position.go.
 func (p *Plan) withoutPace() *Plan {
 	q := p.clone()
 	if p.Records != nil && (p.Engine().Seeks() || p.Engine().Replays()) {

@@ -13,8 +13,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// A file without records is fine, unless the config refuses it: then the error names
-// the first one.
+// A file without records is accepted, unless the config refuses it: then the error
+// names the first such file.
 func TestEmptyFiles(t *testing.T) {
 	dir := t.TempDir()
 	files := []spec.DataFile{{Path: filepath.Join(dir, "a")}, {Path: filepath.Join(dir, "b")}, {Path: filepath.Join(dir, "c")}}

@@ -38,7 +38,7 @@ type ExplainedFile struct {
 	Bytes int64  `json:"bytes"` // -1 if the path has a scheme
 }
 
-// Stage is what is printed of a stage of the pipeline.
+// Stage is the printed form of a stage of the pipeline.
 type Stage = stage.Explained
 
 // MarshalJSON writes the plan's [Explanation].
@@ -65,8 +65,8 @@ func (p *Plan) Explanation() *Explanation {
 // Stages returns the stages of the plan, in the order of their meaning.
 func (p *Plan) Stages() []stage.Stage { return stage.Of(p.Engine()) }
 
-// Explain returns the plan as text: where the data is, the stages in order
-// with dtype and shape of what comes out, and what the optimiser did and why.
+// Explain returns the plan as text: where the data is, the stages in order with the
+// dtypes and shapes of their outputs, and the optimiser's decisions with their reasons.
 // A dimension that is not known before the data is read is a question mark.
 func (p *Plan) Explain() string {
 	e := p.Explanation()

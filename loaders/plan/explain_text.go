@@ -70,7 +70,7 @@ func (e *Explanation) writeRewrites(b *strings.Builder) {
 	w.Flush()
 }
 
-// padding says how much of a tensor the stage makes padding.
+// padding describes how much of a tensor is padding that the stage adds.
 func padding(s Stage, t stage.Tensor) string {
 	switch {
 	case s.Name != stage.PaddedBatchName || len(t.Shape) == 1: // a scalar of each example
@@ -81,7 +81,7 @@ func padding(s Stage, t stage.Tensor) string {
 	return "\tpadding not known yet"
 }
 
-// columns returns a writer that lines up what tabs separate.
+// columns returns a writer that aligns columns separated by tabs.
 func columns(b *strings.Builder) *tabwriter.Writer {
 	return tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 }

@@ -8,8 +8,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// countElements adds a tensor that tells the number of elements of another,
-// and returns its name.
+// countElements adds a tensor with the number of elements of another tensor, and
+// returns its name.
 func (p *Plan) countElements(of string) string {
 	name := "elements of " + of
 	for slices.ContainsFunc(p.Tensors, func(t spec.TensorSpec) bool { return t.Name == name }) {
@@ -21,18 +21,18 @@ func (p *Plan) countElements(of string) string {
 	return name
 }
 
-// PaddedTensor is a tensor that a plan pads: how much of it is padding, or
-// which other tensor tells.
+// PaddedTensor is a tensor that a plan pads. It has the share of padding, or the name
+// of a tensor that counts the elements.
 type PaddedTensor struct {
 	Name    string
 	Share   float64 // of padding, from 0 to 1, if it is known before the data is read
 	Counter string  // tensor that holds each example's number of elements; "" if Share is known
 }
 
-// MeasurePadding returns the plan with further tensors, which hold the number
-// of elements that padded tensors have before they are padded. Tensors whose
-// share of padding the plan knows need none, and scalars have no padding.
-// Without padding it returns the plan as it is.
+// MeasurePadding returns the plan with additional tensors, which hold the number of
+// elements that padded tensors have before they are padded. Tensors whose share of
+// padding the plan knows need none, and scalars have no padding. A plan without padding
+// is returned unchanged.
 func (p *Plan) MeasurePadding() (*Plan, []PaddedTensor) {
 	q := p.clone()
 	q.Measures, q.Tensors, q.Padding = slices.Clip(p.Measures), slices.Clip(p.Tensors), slices.Clip(p.Padding)

@@ -6,17 +6,16 @@ import (
 	"millrace/loaders/stage/order"
 )
 
-// Plan is a checked loader config with the decisions how to run it. Each
-// decision is a method, which computes it from the fields alone: the same fields
-// give the same stages. [New] makes a plan. It is read-only and may be shared
-// between goroutines.
+// Plan is a checked loader config with the decisions about how to run it. Each decision
+// is a method, which computes it from the fields alone: the same fields give the same
+// stages. [New] makes a plan. It is read-only and may be shared between goroutines.
 type Plan struct {
 	*spec.Spec
 
-	// CheckRecords has [Plan.Scan] compare every record of the local files with
-	// the manifest, so that a bad one is found before the first batch. It costs a
-	// pass over the data. It is stricter than the loader: a record must be valid
-	// protobuf, while TensorFlow's parsers and ours read on over some faults.
+	// CheckRecords has [Plan.Scan] compare every record of the local files with the
+	// manifest, so that a bad one is found before the first batch. It costs a pass over
+	// the data. It is stricter than the loader: a record must be valid protobuf, while
+	// TensorFlow's parsers and ours accept some faults.
 	CheckRecords bool
 
 	// NativeLibrary is the path of the library of Millrace's own dataset
@@ -28,8 +27,8 @@ type Plan struct {
 	// package quarantine. If it is empty, no ledger is written.
 	Quarantine string
 
-	// DigestRecords has [Plan.Scan] read the checksum of every record that no index knows,
-	// so that [Scan.Digest] tells other data from these.
+	// DigestRecords makes [Plan.Scan] read the checksum of every record that no index
+	// covers, so that [Scan.Digest] distinguishes these data from others.
 	DigestRecords bool
 
 	// TimeStages has TensorFlow measure how long each dataset of the pipeline works,
@@ -39,8 +38,8 @@ type Plan struct {
 	TimeStages bool
 }
 
-// Options holds what a plan depends on beside the config. Nil and the zero
-// value check no record beforehand and do without the native library.
+// Options are the inputs of a plan in addition to the config. With nil or the zero
+// value no record is checked beforehand and the native library is not used.
 type Options struct {
 	CheckRecords  bool   // see [Plan.CheckRecords]
 	Quarantine    string // see [Plan.Quarantine]
@@ -55,7 +54,7 @@ func New(s *spec.Spec, o *Options) *Plan {
 	return &Plan{Spec: s, CheckRecords: o.CheckRecords, Quarantine: o.Quarantine, NativeLibrary: o.NativeLibrary}
 }
 
-// Engine returns what decides which engine runs the plan's stages.
+// Engine returns the choice that decides which engine runs the plan's stages.
 func (p *Plan) Engine() engine.Choice {
 	return engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages}
 }
@@ -88,8 +87,8 @@ func (p *Plan) OfRequests() *Plan {
 	return q
 }
 
-// InFileOrder returns a plan that reads the examples of a plan that [engine.Choice.Seeks]
-// by their place, as the files have them.
+// InFileOrder returns a plan that reads the examples of a plan that
+// [engine.Choice.Seeks] by their place, in the order of the files.
 func (p *Plan) InFileOrder() *Plan {
 	q := p.clone()
 	q.Spec = order.InFile(p.Spec)
@@ -97,7 +96,8 @@ func (p *Plan) InFileOrder() *Plan {
 }
 
 // MeasureTime returns the plan with [Plan.TimeStages] set, for one epoch: the datasets
-// that read an epoch are made anew for each, and would count from its start only.
+// that read an epoch are made again for each epoch, and would count only from its
+// start.
 func (p *Plan) MeasureTime() *Plan {
 	q := p.clone()
 	q.TimeStages, q.Epochs = true, 1

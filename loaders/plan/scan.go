@@ -16,14 +16,14 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// Scan is what a look at every data file found. [Plan.Scan] makes it.
+// Scan is the result of a look at every data file. [Plan.Scan] makes it.
 type Scan = scan.Scan
 
-// Scan looks at all local files: only at the record headers of plain files, at
-// the whole stream of compressed ones, and at all records if [Plan.CheckRecords]
-// is set. Where a file has an index that fits it (see package index), Scan reads
-// that instead. The first fault, by file order, is the error. So is a plan whose batches
-// need more memory than there is.
+// Scan looks at all local files: only at the record headers of plain files, at the
+// whole stream of compressed ones, and at all records if [Plan.CheckRecords] is set.
+// Where a file has an index that fits it (see package index), Scan reads that instead.
+// The error is the first fault in file order, or that the plan's batches need more
+// memory than there is.
 func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	if err := p.Engine().RefuseRemote(); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// A file whose index fits it is not scanned: damage behind the sample of headers is
-// for the reader to find.
+// A file whose index fits it is not scanned, so the scan does not find damage outside
+// of the sampled headers; the reader does.
 func TestScanByIndex(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.tfrecords")
 	records := corrupt.Frame(corrupt.Examples(100)...)

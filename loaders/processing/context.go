@@ -9,7 +9,7 @@ import (
 	"millrace/loaders/decl"
 )
 
-// Context is what a step is checked with.
+// Context is the input of a step's check.
 type Context struct {
 	Type     string // the type of the step, for messages
 	Reporter *decl.Reporter
@@ -103,7 +103,7 @@ func (c *Context) of(allowed dtypes) (Input, bool) {
 	return t, true
 }
 
-// OneOf is [Context.Numbers] for a list of data types, which a message names as what.
+// OneOf is [Context.Numbers] for a list of data types, which a message calls what.
 func (c *Context) OneOf(what string, list ...dtype.DataType) (Input, bool) {
 	return c.of(dtypes{what, list})
 }

@@ -1,6 +1,6 @@
-// Package processing declares what a processing step is: a type with its arguments, how
-// they are checked, and the operations that carry the step out on one example. Each type is
-// a file in the folder of its family, and a line of the table in package catalog.
+// Package processing declares processing steps: types with their arguments, the checks
+// of the arguments, and the operations that carry a step out on one example. Each type
+// is a file in the folder of its family, and a line of the table in package catalog.
 //
 //	type ScaleArgs struct {
 //		decl.Object
@@ -21,9 +21,9 @@
 // files in three packages, because the packages that check a config must not build graphs.
 // Sixty steps would be two hundred files.
 //
-// The answer: checking is a method that returns a value, and building is a method of this
-// value. Package spec calls the first one only, so it still needs no TensorFlow; package
-// loaders/build/process calls the second one with a graph. A step sees one example. Whether
-// it is built on whole batches is decided by the caller: it may do so for a step that
-// is [Elementwise], and no value differs.
+// The answer: checking is a method that returns a value, and building is a method of
+// this value. Package spec calls the first one only, so it still needs no TensorFlow;
+// package loaders/build/process calls the second one with a graph. A step sees one
+// example. The caller decides whether it is built on whole batches. It may do so for a
+// step that is [Elementwise], and the values are the same.
 package processing

@@ -10,15 +10,16 @@ import (
 	"millrace/dtype"
 )
 
-// Tensor is a tensor as far as it is known before the data is read.
+// Tensor is the dtype and shape of a tensor, as far as they are known before the data
+// is read.
 type Tensor struct {
 	Name  string         `json:"name"`
 	DType dtype.DataType `json:"dtype"`
 	Shape []int64        `json:"shape"` // without the batch dimension; -1 = unknown
 }
 
-// loadableTypes are the dtypes that a pipeline's tensors can have: those that
-// TensorFlow can cast to or decode, pad and batch.
+// loadableTypes are the dtypes that a pipeline's tensors can have: TensorFlow can cast
+// to or decode them, and pad and batch them.
 var loadableTypes = []dtype.DataType{
 	dtype.Half, dtype.Bfloat16, dtype.Float, dtype.Double,
 	dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64,
@@ -56,7 +57,7 @@ func DTypeHint(name string) string {
 	return "the dtypes are " + strings.Join(LoadableNames(), ", ")
 }
 
-// FormatShape returns a shape as it is written: [-1, 3].
+// FormatShape returns a shape in the form [-1, 3].
 func FormatShape(shape []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
 }
@@ -119,7 +120,8 @@ func Broadcast(x, y []int64) (shape []int64, ok bool) {
 	return shape, true
 }
 
-// DidYouMean proposes the nearest one of the names that are known, or all of a few.
+// DidYouMean proposes the nearest of the known names, or all names if there are only a
+// few.
 func DidYouMean(name string, known []string) string {
 	slices.Sort(known)
 	if hint := diag.DidYouMean(name, known); hint != "" || len(known) == 0 || len(known) > 8 {

@@ -18,7 +18,7 @@ type Type struct {
 	Named  bool // it needs "to_name", even with one tensor to read
 }
 
-// Reads says which tensors a type of step reads.
+// Reads is the number of tensors that a type of step reads.
 type Reads int
 
 // The numbers of tensors that steps read.
@@ -32,8 +32,8 @@ const (
 // Args are the arguments of one type of step: a pointer to a struct that embeds
 // decl.Object.
 type Args interface {
-	// Check reports what is wrong with the arguments, by themselves and on the tensors of
-	// c. It returns nil where the step cannot be carried out, or a tensor is not known.
+	// Check reports mistakes in the arguments, by themselves and for the tensors of c.
+	// It returns nil where the step cannot be carried out, or a tensor is not known.
 	Check(c *Context) Step
 }
 
@@ -52,8 +52,8 @@ type Step interface {
 	Build(b *Site, in []tfbridge.Output) tfbridge.Output
 }
 
-// Elementwise is a step that computes each value of its result from one value of the one
-// tensor that it reads, so that batches and joined rows are as good as one example.
+// Elementwise is a step that computes each value of its result from one value of the
+// one tensor that it reads, so that it also works on batches and joined rows.
 type Elementwise interface {
 	Step
 	Elementwise() bool

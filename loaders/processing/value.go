@@ -10,8 +10,8 @@ import (
 	"millrace/internal/base/jsonpos"
 )
 
-// Value is a value of a tensor as it is written. Its type depends on the
-// tensor's, so it is read when that is known. It is nil if absent.
+// Value is a value of a tensor as it is written. Its type depends on the tensor's type,
+// so the value is read when that type is known. It is nil if absent.
 type Value = *jsonpos.Node
 
 // Kind is the Go type that holds a value of a dtype.
@@ -86,7 +86,7 @@ func readInteger(n *jsonpos.Node, d dtype.DataType) (any, string) {
 	return nil, fmt.Sprintf("an integer from 0 to %d", uint64(math.MaxUint64)>>(64-bits))
 }
 
-// largest is the number from which on a float dtype has only infinity.
+// largest is the smallest positive number that a float dtype rounds to infinity.
 func largest(d dtype.DataType) float64 {
 	switch d {
 	case dtype.Half:
@@ -132,7 +132,7 @@ func readComplex(n *jsonpos.Node, d dtype.DataType) (any, string) {
 	return complex(re.(float64), im.(float64)), ""
 }
 
-// ZeroValue returns what a tensor holds if no value is given.
+// ZeroValue returns the value of a tensor if no value is given.
 func ZeroValue(d dtype.DataType) any {
 	switch KindOf(d) {
 	case SignedKind:
@@ -162,7 +162,8 @@ func OneValue(d dtype.DataType) any {
 	return float64(1)
 }
 
-// Less reports whether a value of a dtype of numbers is less than another one of it.
+// Less reports whether a value of a dtype of numbers is less than another value of the
+// dtype.
 func Less(a, b any) bool {
 	switch a := a.(type) {
 	case int64:

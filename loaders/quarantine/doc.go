@@ -17,12 +17,12 @@
 // # One record, counted once
 //
 // The question. A run meets the same bad record many times: once in each epoch, again
-// when it goes on from a state that was saved before buffered records came out of
-// their buffers, and again after a failure that has it start anew. A counter would
-// count it each time, and end a run whose data have not become worse.
+// when it is resumed from a state that was saved while records were in buffers, and
+// again after a failure that makes it start again. A counter would count it each time,
+// and end a run whose data have not become worse.
 //
 // The answer. A List is a set of places, file and ordinal, and the budget limits its
-// size. Meeting a record again changes nothing. A saved state takes the set along.
-// The Ledger is a set as well: it is read before it is written to, and a record that
-// it names is not listed again. So a run may be killed at any moment and go on.
+// size. Meeting a record again changes nothing. A saved state contains the set. The
+// Ledger is a set as well: it is read before it is written to, and a record that it
+// names is not listed again. So a run may be killed at any moment and resumed.
 package quarantine

@@ -17,20 +17,20 @@ import (
 //
 //	| length | length CRC | data | data CRC |
 //
-// A file of such records, copied as they are, could not be read: a reader stops at the
-// first of them, and behind a damaged header it does not find the next one.
+// A file of such records, copied unchanged, could not be read: a reader stops at the
+// first of them, and after a damaged header it does not find the next record.
 //
-// The answer. Extract copies the data as they are, and gives them a header and
-// checksums of their own. So every reader of TFRecords can read the copy, and look at
-// data that no reader gives away in their own file. The checksums then say that the
-// data were copied well, and no longer that they are good. Where nobody can tell where
-// records begin, all bytes to the end of the file are one record of the copy, headers
-// and checksums included.
+// The answer. Extract copies the data unchanged, and gives them a new header and new
+// checksums. So every reader of TFRecords can read the copy, and so the data that no
+// reader accepts in the original file. The checksums then say that the data were copied
+// well, and no longer that they are good. Where the start of the next record is not
+// known, all bytes to the end of the file become one record of the copy, headers and
+// checksums included.
 
 // Extract writes the records that a ledger lists to w, as an uncompressed TFRecord
 // file, and returns how many there are. They come sorted by file and offset, each once.
-// It refuses a data file that is not the one that was read when its records were
-// listed. After an error what was written to w is of no use.
+// It refuses a data file that has changed since its records were listed. After an error
+// the output in w is of no use.
 func Extract(w io.Writer, entries []Entry) (records int64, err error) {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b Entry) int {
@@ -89,7 +89,7 @@ func (e *Entry) data(s *tfrecord.Stream) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A header that is damaged says another length, and the ledger has that of the index.
+	// A damaged header has a wrong length. The ledger has the length from the index.
 	if length := binary.LittleEndian.Uint64(frame); length != uint64(e.Length) && e.Class != string(millrace.ErrCorrupt) {
 		return nil, e.changed("there is no record of %d bytes now", e.Length)
 	}
@@ -112,7 +112,7 @@ func (e *Entry) changedFile(s *tfrecord.Stream) error {
 	info := s.Info()
 	switch {
 	case e.FileModified.IsZero():
-		return nil // nobody said which one it was
+		return nil // the entry does not identify the file
 	case info.Size() != e.FileSize:
 		return e.changed("it had %d bytes and has %d", e.FileSize, info.Size())
 	case !info.ModTime().Equal(e.FileModified):
@@ -121,14 +121,14 @@ func (e *Entry) changedFile(s *tfrecord.Stream) error {
 	return nil
 }
 
-// changed returns the error of a file that is another one now.
+// changed returns the error for a file that has changed.
 func (e *Entry) changed(format string, args ...any) error {
 	err := e.fault(millrace.ErrIO, format, args...)
 	err.Msg = "the file has changed since the ledger names this record: " + err.Msg + "; remove the ledger, and read the data again for a new one"
 	return err
 }
 
-// fault returns an error at the record.
+// fault returns an error about the record.
 func (e *Entry) fault(class millrace.Class, format string, args ...any) *millrace.Error {
 	err := millrace.Errorf(class, format, args...)
 	err.Op, err.File, err.Record, err.Offset = "extract", e.File, e.Ordinal, e.Offset

@@ -2,17 +2,18 @@ package quarantine
 
 import "sort"
 
-// FileOrder tells the positions of rows where the good records of all files come in the
-// order of the files, epoch after epoch. Its methods must not be called concurrently.
+// FileOrder computes the positions of rows where the good records of all files come in
+// the order of the files, epoch after epoch. Its methods must not be called
+// concurrently.
 type FileOrder struct {
 	list   *List
-	before []int64 // records in the files before each file, and in all
+	before []int64 // records before each file, and the total
 	left   []int64 // positions in an epoch of the records that were left out, ascending
-	listed int     // records of the list that left is made of
+	listed int     // number of records of the list that left covers
 }
 
-// InFileOrder returns the positions of the rows that the records of a list are missing
-// from. before has the records in the files before each file, and in all.
+// InFileOrder returns the positions of rows, where the records of the list are left
+// out. before has the number of records before each file, and the total.
 func (l *List) InFileOrder(before []int64) *FileOrder {
 	return &FileOrder{list: l, before: before}
 }
@@ -25,12 +26,12 @@ func (f *FileOrder) Position(row int64) int64 {
 	records := f.before[len(f.before)-1]
 	good := max(records-int64(len(f.left)), 1)
 	epoch, at := row/good, row%good
-	// left[i] - i good records are before the one at left[i].
+	// There are left[i] - i good records before position left[i].
 	n := sort.Search(len(f.left), func(i int) bool { return f.left[i]-int64(i) > at })
 	return epoch*records + at + int64(n)
 }
 
-// update adds what was left out since the last call.
+// update adds the records that were left out since the last call.
 func (f *FileOrder) update() {
 	if f.list.Len() == f.listed {
 		return

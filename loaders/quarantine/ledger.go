@@ -16,22 +16,23 @@ import (
 )
 
 // Ledger is a file with one line of JSON for each record that was left out. Each line
-// is written whole by one call of the system, so a process that is killed leaves whole
-// lines. A ledger that is there is continued: a record that it names is not listed
-// again. The file is made when the first record is listed. Methods of a nil Ledger do
-// nothing. Methods may be called concurrently.
+// is written by one system call, so a process that is killed leaves whole lines. An
+// existing ledger is continued: a record that it names is not listed again. The file is
+// made when the first record is listed. Methods of a nil Ledger do nothing. Methods may
+// be called concurrently.
 type Ledger struct {
 	path string
 
 	mu    sync.Mutex
 	known map[place]bool // nil: the file was not read yet
-	size  int64          // of the file, as far as known has it
+	size  int64          // size of the file when known was read
 }
 
 // NewLedger returns the ledger in a file, which need not exist.
 func NewLedger(path string) *Ledger { return &Ledger{path: path} }
 
-// open reads what the file lists already. It refuses one that is no ledger.
+// open reads the records that the file lists already. It refuses a file that is not a
+// ledger.
 func (l *Ledger) open() error {
 	if l == nil {
 		return nil
@@ -41,9 +42,10 @@ func (l *Ledger) open() error {
 	return l.read()
 }
 
-// read reads what the file lists, unless it is known: another Ledger, such as that of an
-// evaluation, may write to the file as well. A last line without an end was cut by a
-// crash of the machine or a full disk: read removes it. The caller holds the lock.
+// read reads the records that the file lists, unless they are known. It may have to
+// read again, because another Ledger, such as an evaluation's, may write to the file as
+// well. read removes an incomplete last line, which is left by a crash of the machine
+// or a full disk. The caller holds the lock.
 func (l *Ledger) read() error {
 	info, err := os.Stat(l.path)
 	switch {
@@ -69,8 +71,8 @@ func (l *Ledger) read() error {
 	return nil
 }
 
-// folder returns an error if there is no folder to make the file in, so that a run need not
-// meet a bad record to find out.
+// folder returns an error if the folder for the file does not exist, so that the error
+// comes even if the run meets no bad record.
 func (l *Ledger) folder() error {
 	if _, err := os.Stat(filepath.Dir(l.path)); err != nil {
 		return l.ioError("open the folder", err)
@@ -88,7 +90,7 @@ func (l *Ledger) append(e Entry) error {
 	if err := l.read(); err != nil {
 		return err
 	}
-	path, err := filepath.Abs(e.File) // the ledger is read elsewhere, too
+	path, err := filepath.Abs(e.File) // the ledger may be read from another folder
 	if err != nil {
 		return l.ioError("write", err)
 	}
@@ -111,7 +113,7 @@ func (l *Ledger) append(e Entry) error {
 }
 
 // write adds a line to the file, whole or not at all. The file is not kept open: bad
-// records are rare, and nobody has to close a ledger.
+// records are rare, and a ledger needs no closing.
 func (l *Ledger) write(line []byte) error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -138,13 +140,13 @@ func (l *Ledger) ioError(op string, err error) error {
 }
 
 // Read returns the records that a ledger lists, in the order in which they were left
-// out. A last line that was cut is not one of them.
+// out. It ignores an incomplete last line.
 func Read(path string) (entries []Entry, err error) {
 	_, _, err = NewLedger(path).each(func(e Entry) { entries = append(entries, e) })
 	return entries, err
 }
 
-// maxLine is the longest line that is read. A file with holes may be one line of any size.
+// maxLine is the longest line that is read. A sparse file may be one line of any size.
 const maxLine = 1 << 20
 
 // each calls fn for the records that the file lists. It returns the size of the whole

@@ -19,7 +19,7 @@ var ErrTooMany = errors.New("more records are bad than may be left out")
 // concurrently.
 type List struct {
 	limit  int64
-	asked  string // the limit as the config has it
+	asked  string // the limit in the words of the config
 	ledger *Ledger
 
 	mu     sync.Mutex
@@ -27,15 +27,15 @@ type List struct {
 	left   map[tfrecord.Location]bool // true: the rest of the file, too
 }
 
-// NewList returns a list that takes so many records at most. asked is that limit in
+// NewList returns a list of at most a given number of records. asked is that limit in
 // the words of the config. A ledger lists the records; it may be nil.
 func NewList(limit int64, asked string, ledger *Ledger) *List {
 	return &List{limit: limit, asked: asked, ledger: ledger, left: make(map[tfrecord.Location]bool)}
 }
 
-// Begin makes the list that of another run, from the start of the data or from a saved
-// state, with the records that this one had left out. listen is called for each
-// further record, one call at a time; it may be nil.
+// Begin prepares the list for another run, which starts at the beginning of the data or
+// at a saved state; left has the records that were left out before. listen is called
+// for each further record, one call at a time; it may be nil.
 func (l *List) Begin(left []tfrecord.Location, listen func(Entry)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,9 +47,9 @@ func (l *List) Begin(left []tfrecord.Location, listen func(Entry)) error {
 	return l.ledger.open()
 }
 
-// LeaveOut leaves a record out. cause says why it is bad. The error is nil if the run
-// may go on. If there are too many, it is one at the place of this record whose cause
-// is [ErrTooMany].
+// LeaveOut leaves a record out. cause is why it is bad. The error is nil if the run may
+// continue. If there are too many bad records, the error has the place of this record
+// and the cause [ErrTooMany].
 func (l *List) LeaveOut(e Entry, cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *List) LeaveOut(e Entry, cause error) error {
 	return nil
 }
 
-// tooMany returns the error of the first record that may not be left out.
+// tooMany returns the error for the first record above the limit.
 func (l *List) tooMany(e Entry, cause error) error {
 	var fault *millrace.Error
 	if !errors.As(cause, &fault) {

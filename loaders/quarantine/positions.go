@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Positions are the positions, in the order in which a run reads its records, of those that were
-// left out. Where record 3 is left out, row 3 is the record at position 4:
+// Positions holds the positions of the left-out records in the order in which a run
+// reads its records. Where record 3 is left out, row 3 is the record at position 4:
 //
 //	position  0  1  2  3  4  5
 //	row       0  1  2     3  4
@@ -33,8 +33,8 @@ func (p *Positions) Clear() {
 	p.all = p.all[:0]
 }
 
-// Behind returns the position behind so many rows that were read from a position on.
-// Records that are known to be left out there are behind it, too.
+// Behind returns the position after a number of rows that were read from a position on,
+// and after the records known to be left out there.
 func (p *Positions) Behind(begin, rows int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,8 +16,8 @@ type Reader struct {
 	Index            *tfrecord.Index // with a Layout, of the file as it is
 	FileNumber       int
 
-	// Check says what is wrong with the data of a record; the error has no place. Nil:
-	// nothing is.
+	// Check returns the error of a record's data, without a place. If Check is nil all
+	// data are good.
 	Check func(data []byte) error
 
 	// LeaveOut leaves a bad record out, or returns the error that ends reading. Nil: every
@@ -38,9 +38,9 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Read reads one record, and returns its data, which are valid until the next call, if
-// it is good. If it is not and could be left out, the error is nil. At the end the
-// error is io.EOF.
+// Read reads one record. It returns the data of a good record, which are valid until
+// the next call. For a bad record that was left out, good is false and the error nil.
+// At the end the error is io.EOF.
 func (r *Reader) Read() (data []byte, good bool, err error) {
 	if r.ended {
 		return nil, false, io.EOF
@@ -56,8 +56,8 @@ func (r *Reader) Read() (data []byte, good bool, err error) {
 	return data, good, err
 }
 
-// Judge reports whether a record is good that was read from the file, by whoever it was. If
-// it is not and could be left out, the error is nil.
+// Judge reports whether a record that was read from the file is good; another reader
+// may have read it. For a bad record that was left out the error is nil.
 func (r *Reader) Judge(record tfrecord.Record) (good bool, err error) {
 	if r.Check == nil {
 		return true, nil
@@ -78,7 +78,7 @@ func (r *Reader) SeekRecord(ordinal, offset int64) error {
 	return r.Reader.SeekRecord(ordinal, offset)
 }
 
-// passOver has reading go on behind a record that cannot be read, or ends it.
+// passOver makes reading continue after a record that cannot be read, or ends reading.
 func (r *Reader) passOver(err error) error {
 	if r.LeaveOut == nil {
 		return err
@@ -103,14 +103,14 @@ func (r *Reader) passOver(err error) error {
 	return r.leave(e, RestOf(err, e.Length))
 }
 
-// knows reports whether the index says where the record behind another one begins.
+// knows reports whether the index says where the record after another one begins.
 func (r *Reader) knows(ordinal, offset int64) bool {
 	x := r.Index
 	return x.Layout != nil && x.Compression == tfrecord.None && ordinal < x.Records && x.Layout.Offset(ordinal) == offset
 }
 
-// RestOf says in the error of a record that the rest of the file, so many bytes from the
-// record on, is lost with it.
+// RestOf adds to the error of a record that the rest of the file, the given number of
+// bytes from the record on, is lost with it.
 func RestOf(err error, bytes int64) error {
 	var fault *millrace.Error
 	if !errors.As(err, &fault) {

@@ -2,17 +2,16 @@ package run
 
 import "millrace/graph/steps"
 
-// What a run that only reads does by itself, in place of tf.data: see
+// Work that a run that only reads does itself, in place of tf.data: see
 // [engine.Choice.JoinsBatches].
 
-// readsOnly reports whether the steps of a run take batches ahead of the loop and do
-// nothing else.
+// readsOnly reports whether the steps of a run only take batches ahead of the loop.
 func readsOnly(o *steps.Options) bool {
 	return o.Gate == nil && o.Fetch == nil && o.Trace == nil && o.Lock == nil && !o.OnDemand
 }
 
 // ahead returns the options of a run that makes as many steps ahead as the plan
-// prefetches batches, where it may.
+// prefetches batches, if it may.
 func (pl *Pipeline) ahead(o *steps.Options) *steps.Options {
 	if o == nil {
 		o = &steps.Options{}
@@ -21,12 +20,12 @@ func (pl *Pipeline) ahead(o *steps.Options) *steps.Options {
 		return o
 	}
 	run := *o
-	run.Ahead = max(run.Ahead, int(pl.Plan.Prefetch)+1) // one is in the producer's hand
+	run.Ahead = max(run.Ahead, int(pl.Plan.Prefetch)+1) // the producer holds one more
 	return &run
 }
 
-// prefetched returns how many elements tf.data prepares ahead in a run: all that the
-// plan says, unless the run's own steps are as far ahead.
+// prefetched returns how many elements tf.data prepares ahead in a run: the plan's
+// number, unless the run itself makes so many steps ahead.
 func (pl *Pipeline) prefetched(o *steps.Options) int64 {
 	if pl.Plan.Engine().RunPrefetches() && readsOnly(o) && int64(o.Ahead) > pl.Plan.Prefetch {
 		return 0

@@ -10,8 +10,8 @@ import (
 )
 
 // wantedRows returns how many rows a whole run delivers, if that is known, once all its
-// records were read: those that were left out are missing in every epoch. Where records
-// are read by their place, the reader itself sees that each is there.
+// records were read. Records that were left out are missing in every epoch. Where
+// records are read by their positions, the reader itself checks that each exists.
 func (pl *Pipeline) wantedRows() (rows int64, known bool) {
 	if pl.Quarantine == nil {
 		return pl.Plan.Rows(pl.Scan)
@@ -22,9 +22,9 @@ func (pl *Pipeline) wantedRows() (rows int64, known bool) {
 	return pl.Plan.RowsWithout(pl.Scan, pl.Quarantine.Counted(pl.Scan.Count))
 }
 
-// ExpectedRows returns how many rows a whole run gives, and whether that can be said: fewer
-// with each bad record that is left out. See [plan.Plan.ExpectedRows]. It may be called
-// while a run is going on.
+// ExpectedRows estimates how many rows a whole run gives. The second result is false if
+// no estimate is possible. Each bad record that is left out reduces the number. See
+// [plan.Plan.ExpectedRows]. It may be called during a run.
 func (pl *Pipeline) ExpectedRows() (rows int64, known bool) {
 	left := int64(0)
 	if pl.Quarantine != nil {

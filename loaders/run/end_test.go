@@ -13,7 +13,7 @@ import (
 	"millrace/tfrecord"
 )
 
-// sequences makes a dataset one of sequences of one number, of another type.
+// sequences changes a dataset to sequences of one number and another loader type.
 func sequences(kind string, args fixture.Object) func(*fixture.Dataset) {
 	return func(d *fixture.Dataset) {
 		d.Type = kind
@@ -28,8 +28,8 @@ func sequences(kind string, args fixture.Object) func(*fixture.Dataset) {
 	}
 }
 
-// TensorFlow says of every end that it is one. What the data ought to have given
-// decides whether it is: rows, their number in full, and files that nobody changed.
+// TensorFlow reports every end as the end of the data. The expected number of rows, and
+// unchanged files, decide whether it is.
 func TestEndOfTheData(t *testing.T) {
 	windows := sequences("discrete_sequence", fixture.Object{"min_window": 3, "max_window": 3})
 	noWindow := sequences("discrete_sequence", fixture.Object{"min_window": 6, "max_window": 6})
@@ -97,7 +97,8 @@ func TestEndOfTheData(t *testing.T) {
 	}
 }
 
-// A file that was cut between two records while it was read has as few as were read.
+// A file that was truncated between two records during the read has as few records as
+// were read, so only the file's size shows the fault.
 func TestCutFile(t *testing.T) {
 	d := records(t, 5)
 	pl := scanned(t, d)

@@ -10,12 +10,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// A failure of TensorFlow's is told by the record that made it, if one did: by
-// what our own operations say, else by what a strict look at the files finds.
+// The error for a failure of TensorFlow names the record that caused it, if one did.
+// The place comes from our own operations, or from a strict reading of the files.
 func TestFailuresFindTheirPlace(t *testing.T) {
 	const code = tfbridge.InvalidArgument
 	failed := &tfbridge.Error{Func: "TF_SessionRun", Code: code, Msg: "nothing that helps"}
-	from := func(file string) error { // as our own operations tell it
+	from := func(file string) error { // in the form of our own operations
 		return &millrace.Error{Class: millrace.ErrCorrupt, File: file, Record: 1, Offset: -1, Code: int(tfbridge.DataLoss), Err: failed}
 	}
 	files := map[string]string{"good": "", "bad": "", "replaced": ""}
@@ -76,7 +76,7 @@ func TestFailuresFindTheirPlace(t *testing.T) {
 	}
 }
 
-// What TensorFlow cannot read of remote files is an error about them.
+// If TensorFlow cannot read remote files, the error names them.
 func TestFailuresOfRemoteFiles(t *testing.T) {
 	pl := scanned(t, records(t, 1))
 	file := &pl.Plan.Files[0]

@@ -15,10 +15,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// explain turns a failed step into an error that names its place. The errors of
-// our own operations have one. TensorFlow's name neither file nor record, so
-// after a failure of those the files are read again, strictly, up to the first
-// record that the plan cannot take.
+// explain turns a failed step into an error that names its place. The errors of our own
+// operations have a place. TensorFlow's errors name neither file nor record, so after
+// such an error the files are read again, strictly, up to the first record that the
+// plan refuses.
 func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	var failed *tfbridge.Error
 	if !errors.As(err, &failed) {
@@ -50,8 +50,8 @@ func (pl *Pipeline) explain(ctx context.Context, err error) error {
 	return e
 }
 
-// tooMany returns the error of a run that left out as many records as it may, and met
-// another bad one. It needs no explanation.
+// tooMany returns the error of a run that has reached its limit of left-out records and
+// met another bad one. It needs no explanation.
 func (pl *Pipeline) tooMany(err error, failed *tfbridge.Error) error {
 	var last *millrace.Error
 	if !errors.Is(err, quarantine.ErrTooMany) || !errors.As(err, &last) {
@@ -62,7 +62,7 @@ func (pl *Pipeline) tooMany(err error, failed *tfbridge.Error) error {
 	return &placed
 }
 
-// remoteFiles returns the paths of a plan's remote files, fit to print.
+// remoteFiles returns the paths of a plan's remote files in a form for messages.
 func remoteFiles(p *plan.Plan) (paths []string) {
 	for _, f := range p.Files {
 		if f.Remote {
@@ -72,8 +72,8 @@ func remoteFiles(p *plan.Plan) (paths []string) {
 	return paths
 }
 
-// find returns an error about the place of a failure, nil if it finds none. Our
-// own operations say where it is.
+// find returns an error with the place of a failure, nil if it finds none. The errors
+// of our own operations have the place.
 func (pl *Pipeline) find(ctx context.Context, err error) error {
 	var place *millrace.Error
 	if !errors.As(err, &place) || place.File == "" {
@@ -90,8 +90,8 @@ func (pl *Pipeline) find(ctx context.Context, err error) error {
 	return &placed
 }
 
-// changedAt adds the record at which reading failed to the error of a file that
-// changed, if it is of that file.
+// changedAt adds the record at which reading failed to the error of a changed file, if
+// the record is in that file.
 func changedAt(changed error, place *millrace.Error) error {
 	var e *millrace.Error
 	if errors.As(changed, &e) && e.File == place.File && e.Record < 0 {
@@ -112,19 +112,17 @@ func suspect(remote []string, e *millrace.Error) {
 	}
 }
 
-// codeClass maps TensorFlow's codes of a failed step. It is used when the local
-// data files are as they should be, or cannot be looked at. remote says whether
-// the plan has remote files.
+// codeClass maps TensorFlow's codes of a failed step. It is used when the local data
+// files are intact, or cannot be read. remote says whether the plan has remote files.
 //
-// FailedPrecondition is the one code whose meaning depends on that. Our
-// operations and AssertCardinality report with it that a local file has fewer
-// records than were counted. Nobody counts the records of remote files. There
-// the code comes from TensorFlow's file system, for example when the name of
-// the server cannot be resolved.
+// FailedPrecondition is the one code whose meaning depends on that. Our operations and
+// AssertCardinality use it for a local file with fewer records than were counted.
+// Records of remote files are not counted; for them the code comes from TensorFlow's
+// file system, for example when the name of the server cannot be resolved.
 //
-// ResourceExhausted is a lack of memory. TensorFlow says it of a lack of open
-// files as well, but it opens no data file: our own reader or Go's does, and the
-// error of a file that cannot be opened has a place.
+// ResourceExhausted is a lack of memory. TensorFlow also uses it for too many open
+// files, but it opens no data file: our own reader or Go's does, and the error of a
+// file that cannot be opened has a place.
 func codeClass(failed *tfbridge.Error, remote bool) millrace.Class {
 	switch failed.Code {
 	case tfbridge.DataLoss:
@@ -150,9 +148,9 @@ func codeClass(failed *tfbridge.Error, remote bool) millrace.Class {
 	return millrace.ErrInternal
 }
 
-// differentShapes is TensorFlow's message for a batch of unequal elements. It
-// decides nothing: without it the error has the same class, by its code, and
-// TensorFlow's own words. With it the error names the tensor and what to do.
+// differentShapes is TensorFlow's message for a batch of unequal elements. It only
+// improves the message: without it the error has the same class, by its code, and
+// TensorFlow's text. With it the error names the tensor and a remedy.
 var differentShapes = regexp.MustCompile(`different shapes in component (\d+)\. First element had shape (\[[^\]]*\]) and element (\d+) had shape (\[[^\]]*\])`)
 
 // ragged names the tensor of a batch whose elements differ in shape.

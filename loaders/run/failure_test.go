@@ -13,7 +13,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// The code of a failure decides over its class, whatever its words are.
+// The code of a failure decides its class, whatever its message is.
 func TestCodeClass(t *testing.T) {
 	tests := []struct {
 		code   tfbridge.Code
@@ -44,7 +44,7 @@ func TestCodeClass(t *testing.T) {
 	}
 }
 
-// A bad record may be why a step failed with these codes, and no others.
+// These codes, and no others, may have a bad record as their cause.
 func TestDataFaults(t *testing.T) {
 	for code, want := range map[tfbridge.Code]bool{
 		tfbridge.InvalidArgument: true, tfbridge.DataLoss: true, tfbridge.FailedPrecondition: true,
@@ -56,7 +56,8 @@ func TestDataFaults(t *testing.T) {
 	}
 }
 
-// Examples that differ in shape are told by the tensor, if TensorFlow says which.
+// The error for examples that differ in shape names the tensor, if TensorFlow says
+// which it is.
 func TestRaggedBatches(t *testing.T) {
 	p := plan.New(&spec.Spec{Path: "loader.json", Tensors: []spec.TensorSpec{{Name: "a"}, {Name: "b"}}}, nil)
 	pl := &Pipeline{Parts: &build.Parts{Plan: p}}
@@ -78,7 +79,7 @@ func TestRaggedBatches(t *testing.T) {
 	}
 }
 
-// A failure among remote files names the only one, or says how many there are.
+// The error for a failure among remote files names the only one, or gives their number.
 func TestSuspects(t *testing.T) {
 	files := []spec.DataFile{{Path: "/local"}, {Path: "gs://a", Remote: true}, {Path: "gs://b", Remote: true}}
 	for n, want := range map[int]string{1: " ", 2: "gs://a ", 3: " (in one of 2 remote files, the first is gs://a)"} {

@@ -8,14 +8,15 @@ import (
 	"millrace"
 )
 
-// held is which records of the order of a plan with buckets are in no batch yet: those from
-// position next on, and some before it that buckets hold. See loaders/build/source/held.go.
+// held has the records of a plan with buckets that are in no batch yet: those from
+// position next on, and the earlier ones that buckets hold. See
+// loaders/build/source/held.go.
 type held struct {
 	next      int64
 	positions map[int64]struct{}
 }
 
-// newHeld returns that of a run that begins with the records at some positions.
+// newHeld returns the held of a run that begins with the records at some positions.
 func newHeld(next int64, positions []int64) *held {
 	h := &held{next: next, positions: make(map[int64]struct{}, len(positions))}
 	for _, p := range positions {
@@ -46,10 +47,10 @@ func (h *held) sorted() []int64 { return slices.Sorted(maps.Keys(h.positions)) }
 // delivered returns how many records are in batches.
 func (h *held) delivered() int64 { return h.next - int64(len(h.positions)) }
 
-// encode returns the positions that are held as bytes: how far each is before the one
-// behind it, the last one before next, as varints. It returns nothing for a plan without
-// buckets. Records that a bucket holds were mostly read lately, so that most of the
-// distances take one byte or two.
+// encode returns the held positions as bytes: the distance of each to the next one, and
+// of the last one to next, as varints. For a plan without buckets it returns nothing.
+// Records in buckets were mostly read recently, so most distances take one or two
+// bytes.
 func (h *held) encode() (text []byte) {
 	if h == nil {
 		return nil
@@ -61,7 +62,8 @@ func (h *held) encode() (text []byte) {
 	return text
 }
 
-// decodeHeld returns what encode encoded, up to so many positions, and whether it did.
+// decodeHeld decodes the result of encode, up to a number of positions, and reports
+// whether it succeeded.
 func decodeHeld(next int64, text []byte, most int64) (*held, bool) {
 	var positions []int64
 	for behind := next; len(text) > 0; {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What buckets hold is what came before the last record of a batch and is in none.
+// Buckets hold the records before the last record of a batch that are in no batch.
 func TestHeldPositions(t *testing.T) {
 	h := newHeld(0, nil)
 	for _, batch := range [][]int64{{0, 2, 3}, {4, 5, 700}, {}, {6, 699}} {
@@ -35,7 +35,7 @@ func TestHeldPositions(t *testing.T) {
 	}
 }
 
-// Positions that no bucket can hold are refused: too many, before the first record, twice.
+// Impossible positions are refused: too many, before the first record, or duplicate.
 func TestHeldPositionsAreChecked(t *testing.T) {
 	for name, text := range map[string][]byte{
 		"too many": {1, 1, 1}, "before the first": {2, 4}, "twice": {1, 0}, "not whole": {1, 0x80},

@@ -9,13 +9,14 @@ import (
 	"millrace/tfrecord"
 )
 
-// leftOut is what a saved state says of the records that the run had left out: for each
-// file its number, how many records, and their ordinals, each less the one before it, all
-// as varints. So a record takes one byte where fewer than 128 records lie between it and
-// the one before, and two below 16,384.
+// leftOut is the part of a saved state with the records that the run had left out: for
+// each file its number, the number of records, and the difference of each ordinal to
+// the previous one, all as varints. So a record takes one byte if fewer than 128
+// records lie between it and the previous one, and two bytes below 16,384.
 type leftOut []byte
 
-// mostOrdinal is larger than any file's number of records, and sums of it do not overflow.
+// mostOrdinal is larger than any file's number of records, and small enough that sums
+// of it do not overflow.
 const mostOrdinal = 1 << 50
 
 func encodeLeftOut(locations []tfrecord.Location) (list leftOut) {
@@ -34,7 +35,7 @@ func encodeLeftOut(locations []tfrecord.Location) (list leftOut) {
 	return list
 }
 
-// decode returns the records, and false for what encodeLeftOut does not write.
+// decode returns the records, and false for input that encodeLeftOut does not write.
 func (l leftOut) decode() (locations []tfrecord.Location, ok bool) {
 	ok = true
 	number := func() int64 {
@@ -58,7 +59,7 @@ func (l leftOut) decode() (locations []tfrecord.Location, ok bool) {
 	return locations, ok
 }
 
-// beginLeavingOut makes the list of records that are left out that of this pass.
+// beginLeavingOut prepares the list of left-out records for this pass.
 func (pl *Pipeline) beginLeavingOut(o *steps.Options, header *stateHeader) error {
 	if pl.Quarantine == nil {
 		return nil
@@ -75,7 +76,7 @@ func (pl *Pipeline) beginLeavingOut(o *steps.Options, header *stateHeader) error
 		return err
 	}
 	if !pl.Plan.Engine().ReadsByPlace() {
-		return nil // who reads a file to its end finds what is wrong with it
+		return nil // a reader at the end of the file finds the fault
 	}
 	for i, index := range pl.Scan.Indexes {
 		if err := pl.leaveRest(i, index); err != nil {
@@ -96,7 +97,7 @@ func (pl *Pipeline) leaveRest(file int, index *tfrecord.Index) error {
 	return pl.Quarantine.LeaveOut(e, quarantine.RestOf(index.Rest, e.Length))
 }
 
-// listenTo returns what tells the listener of a run about a record that is left out.
+// listenTo returns a function that reports a left-out record to the listener of a run.
 func listenTo(o *steps.Options) func(quarantine.Entry) {
 	if o.Observe == nil || o.Observe.LeftOut == nil {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A state with 2,000 bad records of 200,000 is far from its 4 KB.
+// The list of 2,000 bad records among 200,000 is much smaller than a state's limit of 4
+// KB.
 func TestLeftOutIsSmall(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var locations []tfrecord.Location
@@ -41,8 +42,8 @@ func TestLeftOutIsSmall(t *testing.T) {
 	}
 }
 
-// What is damaged is refused, or is other records, and takes no more memory than the
-// bytes allow.
+// Damaged input is refused or gives other records, and takes no more memory than its
+// size allows.
 func FuzzLeftOut(f *testing.F) {
 	f.Add([]byte(encodeLeftOut([]tfrecord.Location{{Record: 7}, {File: 3, Record: 1 << 40}})))
 	f.Add([]byte{0, 200, 1})

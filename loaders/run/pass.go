@@ -14,18 +14,18 @@ import (
 //
 // # A bad record
 //
-// Records are parsed several at once: several batches of them, or a block that
-// windows are cut from. If one record is bad, the whole group fails, and the
-// good batches of the group would be lost with it. The size of the group must
-// not decide which batches a user gets. So after a failure that a record may
-// have caused, the pass starts the iterator again, with the smallest group, and
-// skips the batches that were delivered. It delivers the good batches one by
-// one until the failure comes again, which is final. With sloppy_interleave the
-// order of records may differ in the second reading, so there the first failure
-// is final.
+// Records are parsed several at once: several batches of them, or a block that windows
+// are cut from. If one record is bad, the whole group fails, and the good batches of
+// the group would be lost with it. The size of the group must not decide which batches
+// a user gets. So after a failure that a record may have caused, the pass starts the
+// iterator again, with the smallest group, and skips the batches that were delivered.
+// It delivers the good batches one by one until the failure occurs again; then it is
+// final. With sloppy_interleave the order of records may differ in the second reading,
+// so there the first failure is final.
 //
-// tf.data saves a failure that is in a buffer with the state, and a run from there would
-// fail even when the data are sound again. So the pass starts again in that case, too.
+// tf.data saves a failure that is in a buffer with the state, and a run from there
+// would fail even if the data have been repaired. So the pass starts again in that
+// case, too.
 type pass struct {
 	pipe     *Pipeline
 	session  *tfbridge.Session
@@ -34,10 +34,10 @@ type pass struct {
 	save     *tfbridge.Callable // of the iterator's state; nil before the first one
 	batches  int64              // number of batches delivered
 	rows     int64              // number of rows delivered
-	begin    int64              // position at which the pass began, where the plan seeks; rows count from it on
+	begin    int64              // position at which the pass began, where the plan seeks; rows counts from it
 	group    int64              // records parsed at once
 	skip     int64              // batches to skip at the start, records where the plan seeks, or the first number where it replays
-	empty    bool               // no epoch has an example, so that asking the iterator is in vain
+	empty    bool               // no epoch has an example, so the iterator need not be asked
 	restored bool               // from a state of the iterator, which may hold a failure
 	number   int64              // of the next element, where the plan replays: see [source.ReplayPosition]
 	held     *held              // nil unless the plan holds positions
@@ -67,8 +67,8 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 	return nil, nil
 }
 
-// TakenAt is told of the positions of the rows of a batch, or of its numbers where the plan
-// replays.
+// TakenAt receives the positions of the rows of a batch, or their numbers where the
+// plan replays.
 func (p *pass) TakenAt(positions []int64) error {
 	p.places.take(positions)
 	if p.held == nil {
@@ -78,7 +78,7 @@ func (p *pass) TakenAt(positions []int64) error {
 	return p.held.take(positions)
 }
 
-// Place says which records the last rows are made of.
+// Place returns the records of the last rows as text.
 func (p *pass) Place(rows int64) string {
 	if p.pipe.Place == nil {
 		return ""
@@ -91,7 +91,8 @@ func (p *pass) Places(rows int64) ([]steps.RecordPlace, error) {
 	return p.places.of(p.rows-rows, rows)
 }
 
-// Close frees what tells places. The iterator stays: the next pass starts it again.
+// Close frees the resources for places. The iterator stays: the next pass starts it
+// again.
 func (p *pass) Close() { p.places.close() }
 
 // start starts the iterator and skips the first skip batches, or records where the
@@ -117,9 +118,9 @@ func (p *pass) start(group, skip int64) error {
 	return nil
 }
 
-// groupSize returns how many records are parsed at once in a run that begins behind so
-// many batches. Where elements are several batches, none goes on beyond the place of a
-// state that is to be saved, nor beyond the run's last step.
+// groupSize returns how many records are parsed at once in a run that begins after a
+// number of batches. Where elements are several batches, no element extends beyond a
+// state that is to be saved, or beyond the run's last step.
 func (p *pass) groupSize(begin int64) int64 {
 	plan := p.pipe.Plan
 	if !plan.Engine().JoinsBatches() {
@@ -127,7 +128,7 @@ func (p *pass) groupSize(begin int64) int64 {
 	}
 	n := plan.Engine().BatchesAtOnce()
 	if p.pipe.prefetched(p.o) > 0 || p.o.Steps > 0 {
-		n = 1 // what tf.data holds may be restored by a run that takes single batches
+		n = 1 // a run that takes single batches may restore tf.data's buffers
 	}
 	if every := p.o.SaveEvery; every > 0 {
 		for every%n != 0 || begin%n != 0 {

@@ -6,11 +6,11 @@ import (
 	"millrace/tfbridge"
 )
 
-// How long does taking a position hold up the loop? TensorFlow collects the state
-// of the iterator: every buffer, copied, and encoded as one string. That has to
-// happen between two batches. What comes after it, a digest of the string and a
-// header before it, may take as long again, and needs nothing of the iterator. So
-// SaveState returns when TensorFlow has the string, and encode does the rest.
+// How long does taking a position delay the loop? TensorFlow collects the state of the
+// iterator: every buffer, copied, and encoded as one string. That has to happen between
+// two batches. The digest of the string and the header may take as long again, but do
+// not need the iterator. So SaveState returns when TensorFlow has made the string, and
+// encode does the rest.
 
 // SaveState takes the state after the batches so far.
 func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
@@ -29,7 +29,8 @@ func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), er
 		}, nil
 	}
 	if p.save == nil {
-		// In the calling thread: TensorFlow's pool would wake threads for two operations.
+		// Run in the calling thread: TensorFlow's pool would wake threads for two
+		// operations.
 		call, err := p.session.Prepare(nil, []tfbridge.Output{p.pipe.Iterator.State}, nil)
 		if err != nil {
 			return nil, err
@@ -54,9 +55,9 @@ func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), er
 	}, nil
 }
 
-// prepareSave takes a state and forgets it. The first run of anything in a session
-// takes tens of milliseconds, in which TensorFlow prepares the graph for it; this
-// is that run. It also finds out now whether the iterator can be saved.
+// prepareSave takes a state and drops it. The first run of anything in a session takes
+// tens of milliseconds, in which TensorFlow prepares the graph; this is that run. It
+// also shows at once whether the iterator can be saved.
 func (p *pass) prepareSave(ctx context.Context) error {
 	encode, err := p.SaveState(ctx)
 	if err == nil {
@@ -65,7 +66,7 @@ func (p *pass) prepareSave(ctx context.Context) error {
 	return err
 }
 
-// leftOut returns the bad records that were left out so far.
+// leftOut returns the bad records that have been left out so far.
 func (p *pass) leftOut() leftOut {
 	if p.pipe.Quarantine == nil {
 		return nil

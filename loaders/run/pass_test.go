@@ -41,10 +41,10 @@ func openPass(t *testing.T, pl *Pipeline, sess *tfbridge.Session, o *steps.Optio
 	return p.(*pass)
 }
 
-// Records are parsed several batches at a time. After a failure that one of them may
-// have caused they are parsed batch by batch, from the batch on that is due. A
-// second failure is final, and so is one that no record causes, or that comes where
-// the order may be another in the second reading.
+// Records are parsed several batches at a time. After a failure that a record may have
+// caused, they are parsed batch by batch, from the next batch to deliver on. A second
+// failure is final. So is a failure that no record causes, and one where the second
+// reading may have another order.
 func TestRetries(t *testing.T) {
 	testruntime.Need(t)
 	pl, sess := opened(t, records(t, 7))
@@ -98,7 +98,7 @@ func TestRetries(t *testing.T) {
 	pl.GroupSize = pl.retryGroupSize
 	final("batch by batch", fault(tfbridge.InvalidArgument))
 
-	// The state of a second reading says so.
+	// A state of a second reading records that.
 	again := openPass(t, pl, sess, &steps.Options{State: state})
 	if again.group != 2 || again.skip != 1 || again.batches != 2 || again.rows != 4 {
 		t.Errorf("went on after %d batches of %d rows, in groups of %d behind %d batches", again.batches, again.rows, again.group, again.skip)
@@ -108,7 +108,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// OutOfRange is the end if all rows came, and else a fault.
+// OutOfRange is the end of the data if all rows came, and otherwise a fault.
 func TestEndOfAPass(t *testing.T) {
 	pl := scanned(t, records(t, 7))
 	end := &tfbridge.Error{Code: tfbridge.OutOfRange}
@@ -124,7 +124,7 @@ func TestEndOfAPass(t *testing.T) {
 	}
 }
 
-// The records of the last rows are told where the plan knows them.
+// The places of the last rows are known where the plan knows them.
 func TestPlaceOfRows(t *testing.T) {
 	pl := scanned(t, records(t, 7))
 	p := &pass{pipe: pl, rows: 5}
@@ -137,8 +137,8 @@ func TestPlaceOfRows(t *testing.T) {
 	}
 }
 
-// A state that is due comes with its batch. Who goes on from it gets the next batch,
-// the batches and rows before it counted.
+// A state comes with its batch. A run from the state gets the next batch, and counts
+// the batches and rows before it.
 func TestStatesOfAPass(t *testing.T) {
 	testruntime.Need(t)
 	pl, sess := opened(t, records(t, 7))
@@ -177,7 +177,7 @@ func TestStatesOfAPass(t *testing.T) {
 	noneLeft()
 }
 
-// What a state cannot be taken of, or put into, is an error about the state.
+// A failure to take or restore a state is an error about the state.
 func TestStatesThatFail(t *testing.T) {
 	testruntime.Need(t)
 	pl, sess := opened(t, records(t, 7))
@@ -194,7 +194,7 @@ func TestStatesThatFail(t *testing.T) {
 	if _, err := pl.open(t.Context(), sess, &steps.Options{State: state}); !errors.As(err, &e) || e.Class != millrace.ErrCheckpoint || e.Loader != pl.Plan.Path {
 		t.Errorf("a state that TensorFlow cannot restore: %v", err)
 	}
-	// Nothing that was read is an iterator of this session.
+	// No iterator of this session has read anything.
 	destroyed := &pass{pipe: pl, session: sess, o: &steps.Options{SaveEvery: 1}}
 	if _, err := sess.Run(nil, nil, []*tfbridge.Operation{pl.Iterator.Destroy}); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestStatesThatFail(t *testing.T) {
 	}
 }
 
-// A session that was closed is told, however it is used.
+// Every use of a closed session gives the error that it is closed.
 func TestPassesOfAClosedSession(t *testing.T) {
 	testruntime.Need(t)
 	pl, sess := opened(t, records(t, 7))
@@ -245,7 +245,7 @@ func TestPassesOfAClosedSession(t *testing.T) {
 	}
 }
 
-// The columns of a batch tell how many elements others have without padding.
+// Columns of a batch give the number of elements of other columns without padding.
 func TestWasteOfBatches(t *testing.T) {
 	testruntime.Need(t)
 	pl, sess := opened(t, records(t, 4))

@@ -11,15 +11,15 @@ import (
 
 // # Which record is a row?
 //
-// The question: records lose their names on their way through TensorFlow, and a batch is
-// tensors of values. Whoever looks at a prediction wants to see the record it is of.
+// The question: records lose their names on their way through TensorFlow, and a batch
+// is tensors of values. A user who looks at a prediction wants to see its record.
 //
 // What was tried: the native reader puts the place of each record behind its bytes, for
-// errors. To take it along as a tensor would change every stage, with either engine, and
-// the batches of a run would depend on whether somebody asks.
+// errors. To take it along as a tensor would change every stage, with either engine,
+// and the batches of a run would depend on whether places are requested.
 //
 // The answer: the order of the rows follows from the config, so places are computed
-// beside the pipeline, which knows nothing of it. Three numbers lead from a row to its
+// separately, and the pipeline does not change. Three numbers lead from a row to its
 // record:
 //
 //	row         counts the rows that the run delivers, through all epochs
@@ -35,22 +35,23 @@ import (
 // for states: see [held]. Where tf.data shuffles in buffers, a second dataset shuffles the numbers of
 // the examples in the same way, and yields the number of each row: see [build.Numbers].
 
-// places tells which records the rows of a pass are.
+// places computes the records of the rows of a pass.
 type places struct {
 	files []spec.DataFile
 	order *order.Order
 	rows  rowPositions
 }
 
-// rowPositions tells where rows are in the order. It is asked for one row after the other,
-// each of which the run has delivered.
+// rowPositions computes the positions of rows in the order. It is called for one row
+// after the other, each of which the run has delivered.
 type rowPositions interface {
 	of(row int64) (position int64, err error)
 	close()
 }
 
-// newPlaces returns the places of the rows of a pass that began at a position, and whose
-// next row is the given one. h is what buckets hold there, nil without buckets.
+// newPlaces returns the places of the rows of a pass that began at a position, and
+// whose next row is the given one. h has what buckets hold there; it is nil without
+// buckets.
 func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
 	l := &places{files: pl.Plan.Files, order: order.OfRows(pl.Plan.Spec, pl.Scan)}
 	switch {
@@ -74,7 +75,7 @@ func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
 	return l, nil
 }
 
-// take is told of the positions of the next rows, where they have buckets. l may be nil.
+// take receives the positions of the next rows, where they have buckets. l may be nil.
 func (l *places) take(positions []int64) {
 	if l == nil {
 		return
@@ -98,14 +99,15 @@ func (l *places) of(first, rows int64) ([]steps.RecordPlace, error) {
 	return list, nil
 }
 
-// close frees what tells the positions. l may be nil.
+// close frees the resources for positions. l may be nil.
 func (l *places) close() {
 	if l != nil {
 		l.rows.close()
 	}
 }
 
-// rowsInOrder are rows whose positions follow each other, but for records that are left out.
+// rowsInOrder are rows with consecutive positions, except for records that are left
+// out.
 type rowsInOrder struct {
 	passed *quarantine.Positions
 	begin  int64 // position at which the rows begin to count

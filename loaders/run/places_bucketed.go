@@ -2,13 +2,13 @@ package run
 
 import "millrace"
 
-// bucketedRows are rows of batches that buckets give, which tell their positions.
+// bucketedRows are rows of batches from buckets, which carry their positions.
 type bucketedRows struct {
-	next []int64 // of the next rows
+	next []int64 // positions of the next rows
 
-	// Of records that tf.data shuffles in buffers a position is one in the shuffled order.
-	// The numbers behind it are read up to the greatest position that a batch had, and
-	// kept as long as the record is in no batch.
+	// The position of a record that tf.data shuffles in buffers is one in the shuffled
+	// order. The numbers at these positions are read up to the greatest position that a
+	// batch had, and kept as long as the record is in no batch.
 	shuffled *shuffledRows // nil unless they are
 	read     int64         // position of the next number
 	numbers  map[int64]int64

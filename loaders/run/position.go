@@ -7,14 +7,14 @@ import (
 )
 
 // Where a run can begin at any record, its state is a position in the order of the
-// records, and nothing that TensorFlow holds. The state is small whatever the buffers
-// are, and fits a pipeline with other buffers, other threads or the other engine. At
-// the end of an epoch it also fits another part of the data, because all parts are
-// there then.
+// records, without TensorFlow's own state. The state is small whatever the buffers are,
+// and fits a pipeline with other buffers, other threads or the other engine. At the end
+// of an epoch it also fits another part of the data, because the position then is the
+// same for all parts.
 
-// The same holds where records are shuffled in buffers, as long as they have numbers: see
-// loaders/build/source/resume.go. Only TensorFlow's version must be the same then, for
-// TensorFlow draws that order.
+// The same holds where records are shuffled in buffers, as long as they have numbers:
+// see loaders/build/source/resume.go. But then TensorFlow's version must be the same,
+// because TensorFlow draws that order.
 
 // position is the state of a run that can begin at any example.
 type position struct {
@@ -36,8 +36,8 @@ func (p *pass) position() *stateHeader {
 	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
 }
 
-// reached returns the position in the order behind the batches so far: more than their
-// rows where records were left out.
+// reached returns the position in the order after the batches so far. It is larger than
+// the number of their rows if records were left out.
 func (p *pass) reached() int64 {
 	if p.held != nil {
 		return p.held.next
@@ -45,8 +45,8 @@ func (p *pass) reached() int64 {
 	return p.pipe.Passed.Behind(p.begin, p.rows-p.begin)
 }
 
-// seek starts the iterator at a saved position. holding is what [held.encode] gave of the
-// records that buckets hold there.
+// seek starts the iterator at a saved position. holding is the result of [held.encode]
+// for the records that buckets hold there.
 func (p *pass) seek(header *stateHeader, holding []byte) error {
 	plan, at := p.pipe.Plan, header.Position
 	size := p.pipe.epochExamples
@@ -73,7 +73,7 @@ func (p *pass) seek(header *stateHeader, holding []byte) error {
 	return p.start(p.groupSize(p.batches), p.begin)
 }
 
-// mostHeld returns how many records buckets may hold: none of them is full.
+// mostHeld returns how many records buckets may hold when none of them is full.
 func mostHeld(b *spec.Bucket) (n int64) {
 	for _, size := range b.Sizes {
 		n += size - 1
@@ -91,9 +91,9 @@ func (p *pass) replayed() *stateHeader {
 
 // replayNumber returns the number of the next element of a plan that replays.
 //
-// Of records it follows from the rows. What is left out is known to the end of the first
-// epoch only when that was read, but until then fewer rows were delivered than records are
-// known to be good or not yet read: the division gives epoch 0 then, too.
+// For records it follows from the rows. All left-out records are known only after the
+// first epoch was read. Until then fewer rows were delivered than the records that are
+// good or not yet read, so the division gives epoch 0, which is right.
 func (p *pass) replayNumber() int64 {
 	plan := p.pipe.Plan
 	if plan.Engine().NumbersElements() {
@@ -109,7 +109,8 @@ func (p *pass) replayNumber() int64 {
 	return source.ReplayNumber(p.rows/size, p.rows%size)
 }
 
-// replay starts the iterator at the epoch of a saved state, behind what was delivered of it.
+// replay starts the iterator at the epoch of a saved state, after the elements that
+// were delivered.
 func (p *pass) replay(header *stateHeader) error {
 	at := header.Position
 	shard, shards := shardOf(p.pipe.Plan)
@@ -126,7 +127,8 @@ func (p *pass) replay(header *stateHeader) error {
 	return p.start(p.groupSize(p.batches), p.number)
 }
 
-// shardOf returns which part of each epoch's order a plan reads, and of how many.
+// shardOf returns the shard of each epoch's order that a plan reads, and the number of
+// shards.
 func shardOf(p *plan.Plan) (shard, shards int64) {
 	if p.Records == nil {
 		return 0, 1

@@ -7,8 +7,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// runProbe looks for the first example. It reports whether there is none in any
-// of the epochs. Of an endless loader that is an error.
+// runProbe looks for the first example. It reports whether no epoch has an example. For
+// an endless loader that is an error.
 func (pl *Pipeline) runProbe(ctx context.Context, sess *tfbridge.Session) (empty bool, err error) {
 	if pl.Probe == nil {
 		return false, nil

@@ -30,8 +30,8 @@ func newProbes(s *graph.Scope) (p probes) {
 	return p
 }
 
-// An endless loader looks for an example before it starts. Without one there is
-// nothing to wait for; a loader of some epochs is at its end then.
+// An endless loader looks for an example before it starts. If there is none, the loader
+// returns an error; a loader with a number of epochs is then at its end.
 func TestProbe(t *testing.T) {
 	testruntime.Need(t)
 	var p probes

@@ -13,20 +13,20 @@ import (
 	"millrace/tfbridge"
 )
 
-// StageTime is what a dataset of the pipeline did so far. One that was read to its end,
-// such as that of a file, no longer counts.
+// StageTime is the work of a dataset of the pipeline so far. A dataset that was read to
+// its end, such as that of a file, no longer counts.
 type StageTime struct {
 	Name     string        // of TensorFlow's dataset: "Shuffle"
-	Datasets int           // how many there are; several where files are read at a time
+	Datasets int           // number of datasets; several where files are read in parallel
 	Elements int64         // that it produced
-	Time     time.Duration // of its threads, without that of the datasets that it reads
+	Time     time.Duration // time of its threads, without the datasets that it reads
 	Buffered int64         // elements that it holds
 }
 
-// StageTimes returns what the datasets did, the one that data enters first. The plan
-// must be [plan.Plan.MeasureTime]'s. It may be called while a run goes on, but not one
-// that began at a saved state: TensorFlow measures nothing in an iterator that was
-// restored.
+// StageTimes returns the work of the datasets, in the order of the data. The plan must
+// come from [plan.Plan.MeasureTime]. StageTimes may be called during a run, but not
+// during one that began at a saved state: TensorFlow measures nothing in a restored
+// iterator.
 //
 // It fetches IteratorGetModelProto, the model by which tf.data's autotuner decides.
 func (pl *Pipeline) StageTimes(ctx context.Context, sess *tfbridge.Session) ([]StageTime, error) {
@@ -83,7 +83,7 @@ func stageTimes(nodes map[int64]*tfproto.ModelProto_Node, output int64) []StageT
 // bookkeeping are nodes that tf.data puts around every pipeline.
 var bookkeeping = []string{"Root", "Model", "PrivateThreadPool", "MaxIntraOpParallelism"}
 
-// byDepth returns the groups, the one with the fewest datasets behind it first.
+// byDepth returns the groups, those with the fewest datasets before them first.
 func byDepth(nodes map[int64]*tfproto.ModelProto_Node, groups map[string][]int64) [][]int64 {
 	sorted := make([][]int64, 0, len(groups))
 	for _, ids := range groups {

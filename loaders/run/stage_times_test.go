@@ -17,7 +17,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Datasets are told in the order of the data; those of one name that are read
+// Datasets are listed in the order of the data. Datasets of one name that are read
 // together are one stage, and a source with fewer stages comes first.
 func TestStageTimesInOrder(t *testing.T) {
 	node := func(name string, elements int64, inputs ...int64) *tfproto.ModelProto_Node {
@@ -41,15 +41,15 @@ func TestStageTimesInOrder(t *testing.T) {
 	}
 }
 
-// Of datasets with as many stages behind them the one that tf.data made first comes
-// first, and what tf.data puts around every pipeline is no stage.
+// Of datasets with the same depth the one that tf.data made first comes first. Datasets
+// that tf.data puts around every pipeline are no stages.
 func TestStagesOfOneDepth(t *testing.T) {
 	nodes := map[int64]*tfproto.ModelProto_Node{
 		1: {Name: "Root", Inputs: []int64{2}}, 2: {Name: "Model", Inputs: []int64{3}}, 3: {Name: "PrivateThreadPool", Inputs: []int64{4}},
 		4: {Name: "MaxIntraOpParallelism", Inputs: []int64{5}}, 5: {Name: "Zip", Inputs: []int64{9, 8, 7, 6}},
 		6: {Name: "A"}, 7: {Name: "B"}, 8: {Name: "C"}, 9: {Name: "D", Inputs: []int64{10}}, 10: {Name: "E"},
 	}
-	for range 8 { // a map has no order
+	for range 8 { // because a map has no order
 		got := ""
 		for _, s := range stageTimes(nodes, 1) {
 			got += s.Name

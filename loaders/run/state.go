@@ -20,17 +20,18 @@ import (
 // bytes into any iterator: without the header, a damaged state or the state of
 // another plan would silently give wrong batches.
 //
-// The state of a plan that seeks or replays is the header alone, see position.go, or with the
-// positions of the records that buckets hold, see held.go. Such a state fits whatever
-// pipeline makes the same batches. The state of tf.data's iterator fits one pipeline only:
-// where the threads, the buffers or the engine are others than they were, the pass makes
+// The state of a plan that seeks or replays is the header alone, see position.go, or
+// with the positions of the records that buckets hold, see held.go. Such a state fits
+// whatever pipeline makes the same batches. The state of tf.data's iterator fits one
+// pipeline only: if the threads, the buffers or the engine have changed, the pass makes
 // the batches before the position once more and skips them.
 //
 //	millrace loader state 1\n
 //	{"plan": ..., "seed": ..., ..., "sha256": of the rest}\n
 //	the iterator's own state, as tf.data serializes it, deflated if it is small
 //
-// tf.data's state has the name of every stage many times over: 6 KB become 1.
+// tf.data's state contains the name of every stage many times, so deflating reduces 6
+// KB to 1 KB.
 
 // stateMagic is the first line of a saved state.
 const stateMagic = "millrace loader state 1\n"
@@ -38,7 +39,7 @@ const stateMagic = "millrace loader state 1\n"
 // stateHeader identifies the plan of a saved state, and the position of its
 // run.
 type stateHeader struct {
-	Plan     string            `json:"plan"` // as the other two, see [plan.Identity]
+	Plan     string            `json:"plan"` // this and the next two: see [plan.Identity]
 	Pipeline string            `json:"pipeline"`
 	Keys     map[string]string `json:"keys"`
 

@@ -16,8 +16,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// A saved state says where it is. One that is damaged, or belongs to another plan,
-// seed or version, is refused in words of its own.
+// A saved state contains its position. A damaged state, or one of another plan, seed or
+// version, is refused with its own error.
 func TestStatesAreTheirPlans(t *testing.T) {
 	testruntime.Need(t)
 	pl := scanned(t, records(t, 4))

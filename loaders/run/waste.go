@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Waste sums how much of each padded tensor is padding.
+// Waste sums the amount of padding in each padded tensor.
 type Waste struct {
 	tensors []wasted
 }
@@ -32,7 +32,7 @@ func NewWaste(tensors []plan.PaddedTensor) *Waste {
 	return w
 }
 
-// TensorWaste is how much of a tensor is padding.
+// TensorWaste is the amount of padding in a tensor.
 type TensorWaste struct {
 	Tensor string  `json:"tensor"`
 	Share  float64 `json:"share"` // padding as a part of its elements in all batches, from 0 to 1

@@ -1,4 +1,4 @@
-// Package scan holds what a look at the data files of a config found. It needs no
+// Package scan holds the result of looking at the data files of a config. It needs no
 // TensorFlow.
 package scan
 
@@ -9,19 +9,18 @@ import (
 	"millrace/tfrecord"
 )
 
-// Scan is what a look at every data file found before the first batch: the
-// number of its records, and that no header in it claims more than the file
-// holds.
+// Scan is the result of looking at every data file before the first batch: the number
+// of its records, and that no header in it claims more than the file holds.
 type Scan struct {
 	Indexes []*tfrecord.Index // by file of the plan; nil for a remote one
 
-	// Lengths are the frames of every sequence, in the order of the data, where
-	// a chunked_sequence orders sequences by them; else nil.
+	// Lengths are the numbers of frames of all sequences, in the order of the data,
+	// where a chunked_sequence orders sequences by length; otherwise nil.
 	Lengths []int32
 
 	MixtureSize int64 // examples of an epoch of a mixture
 
-	Warnings []error // index files that are not used, though they are there
+	Warnings []error // about existing index files that are not used
 }
 
 // Records returns the number of records of one pass, and whether every file
@@ -65,10 +64,11 @@ func (s *Scan) Largest() (n int64) {
 	return n
 }
 
-// Digest identifies the data of the counted files: other records, or the same ones in
-// another order, have another digest, if the plan seeks, reads records by their place,
-// leaves bad ones out or has DigestRecords; else it is the same for as many records. A file that
-// was not counted counts as unknown, whatever it holds.
+// Digest identifies the data of the counted files: if the plan seeks, reads records by
+// their positions, leaves bad ones out or has DigestRecords, then other records, or the
+// same ones in another order, have another digest. For other plans the digest depends
+// only on the numbers of records. A file that was not counted has the same digest
+// whatever it holds.
 func (s *Scan) Digest() string {
 	digest := sha256.New()
 	for _, index := range s.Indexes {

@@ -7,20 +7,20 @@ import (
 	"millrace/loaders/spec"
 )
 
-// A config of a few lines can ask for more memory than there is: constants and
-// paddings are as large as it says, however small the records are. The kernel
-// ends a process that uses too much, without a word, so the config is compared with
-// the memory that is left before TensorFlow allocates anything. What is compared
-// is a lower bound: what batches hold that are there at the same time. Buffers
-// whose filling depends on the data, such as that of the shuffle, do not count.
+// A config of a few lines can need more memory than there is: constants and paddings
+// are as large as it says, however small the records are. The kernel kills a process
+// that uses too much, without a message, so the config is compared with the free memory
+// before TensorFlow allocates anything. The comparison uses a lower bound: the size of
+// the batches that exist at the same time. It does not count buffers whose filling
+// depends on the data, such as the shuffle buffer.
 
-// need is a lower bound of what a run allocates.
+// need is a lower bound of the memory that a run allocates.
 type need struct {
 	bytes   int64
-	batches int64  // there at the same time
-	rows    int64  // of each
-	largest string // the tensor that takes most
-	most    int64  // bytes of it in one batch
+	batches int64  // batches that exist at the same time
+	rows    int64  // rows of each batch
+	largest string // the tensor that takes most memory
+	most    int64  // its bytes in one batch
 }
 
 // CheckMemory returns an error if the batches of a run need more memory than there is.
@@ -57,7 +57,7 @@ func memory(s *spec.Spec, rows int64, known bool) need {
 		bytes := Multiply(Tensor(s, i), n.rows)
 		n.bytes = Add(n.bytes, Multiply(bytes, n.batches))
 		constant := Multiply(constants[s.Tensors[i].Name], n.rows)
-		if constant > bytes { // it is sliced after it was made
+		if constant > bytes { // it is sliced after it is made
 			n.bytes, bytes = Add(n.bytes, constant), constant
 		}
 		if bytes >= n.most {
@@ -67,8 +67,8 @@ func memory(s *spec.Spec, rows int64, known bool) need {
 	return n
 }
 
-// constantBytes returns the bytes of the constants whose shapes the config says,
-// as they are before the processing steps.
+// constantBytes returns the bytes of the constants whose shapes the config gives,
+// before the processing steps.
 func constantBytes(s *spec.Spec) map[string]int64 {
 	bytes := map[string]int64{}
 	for _, c := range s.Secondaries {

@@ -7,23 +7,27 @@ import (
 )
 
 const (
-	// pieceBytes is the size of one write to a file. A piece has room for a page more,
-	// which a tfrecord.Writer keeps for the next piece.
+	// pieceBytes is the size of one write to a file. A piece has room for one more
+	// page, which a tfrecord.Writer keeps for the next piece.
 	pieceBytes = 256 << 10
 
-	// pieces is how many pieces of a file are in memory at most.
+	// pieces is the largest number of pieces of a file in memory.
 	pieces = 8
 
-	// diskBytes is how often the system is asked to begin writing to the disk.
+	// diskBytes is the number of bytes after which the system is asked to begin writing
+	// to the disk.
 	diskBytes = 1 << 20
 )
 
-// behind writes to a file by a goroutine of its own. Encoding takes one half of the time
-// of writing a dataset, and the system's copy of the file and the disk take the other:
+// behind writes to a file in a separate goroutine. Encoding takes one half of the time
+// of writing a dataset; copying to the file by the system, and the disk, take the
+// other:
 //
-//	caller     encode | encode | encode | ...          | wait for the rest
-//	goroutine         | write  | write, begin to sync  | write  |
-//	disk                                | piece | piece | piece | sync
+// |caller     encode | encode | encode | ...          | wait for the rest
+//
+// |goroutine         | write  | write, begin to sync  | write  |
+//
+// |disk                                | piece | piece | piece | sync
 //
 // By itself the system begins to write to the disk after many seconds, so a sync at the
 // end of a shard would wait for all of it.
@@ -31,7 +35,7 @@ const (
 // An error appears in a later call. Only one goroutine may use a behind.
 type behind struct {
 	file diskFile
-	open []byte      // what Write collects
+	open []byte      // bytes from Write
 	full chan []byte // pieces to write
 	free chan []byte // pieces that were written
 	done chan struct{}
@@ -40,17 +44,17 @@ type behind struct {
 	closed bool // by the caller
 }
 
-// diskFile is what a behind needs of a file.
+// diskFile has the methods of a file that a behind needs.
 type diskFile interface {
 	io.Writer
 	Fd() uintptr
 }
 
-// newBehind begins to write to a file, which stays the caller's.
+// newBehind begins to write to a file, which the caller still owns and closes.
 func newBehind(file diskFile) *behind {
 	b := &behind{file: file, full: make(chan []byte, pieces), free: make(chan []byte, pieces), done: make(chan struct{})}
 	for range pieces {
-		b.free <- nil // made when they are needed: most shards of a test are small
+		b.free <- nil // allocated when needed: most shards of a test are small
 	}
 	go b.run()
 	return b
@@ -74,7 +78,7 @@ func (b *behind) run() {
 	}
 }
 
-// Swap takes a piece over, and returns an empty one. See [tfrecord.NewWriter].
+// Swap takes a full piece, and returns an empty one. See [tfrecord.NewWriter].
 func (b *behind) Swap(full []byte) ([]byte, error) {
 	err := b.sendOpen()
 	if err == nil && len(full) > 0 {
@@ -86,7 +90,7 @@ func (b *behind) Swap(full []byte) ([]byte, error) {
 	return b.take()
 }
 
-// Write takes bytes for the file, which are not kept.
+// Write takes bytes for the file. It does not keep the slice.
 func (b *behind) Write(p []byte) (int, error) {
 	for n := 0; n < len(p); {
 		if b.open == nil {
@@ -120,7 +124,7 @@ func (b *behind) take() ([]byte, error) {
 	}
 }
 
-// sendOpen hands what Write has collected to the goroutine.
+// sendOpen hands the bytes that Write has collected to the goroutine.
 func (b *behind) sendOpen() error {
 	piece := b.open
 	b.open = nil
@@ -140,7 +144,8 @@ func (b *behind) send(piece []byte) error {
 	}
 }
 
-// Close waits until all is written, or the first error. Later calls do nothing.
+// Close waits until everything is written, or returns the first error. Later calls do
+// nothing.
 func (b *behind) Close() error {
 	if b.closed {
 		return b.err

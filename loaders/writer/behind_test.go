@@ -38,7 +38,8 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// A failed write is an error of a later call, and neither Write nor Close waits for ever.
+// A failed write is an error of a later call, and neither Write nor Close waits
+// forever.
 func TestBehindFails(t *testing.T) {
 	for _, n := range []int{1, pieceBytes, 100 * pieceBytes} {
 		file, err := os.Create(filepath.Join(t.TempDir(), "file"))

@@ -12,7 +12,7 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// row is the record that bench measures reading with.
+// row is the record with which bench measures reading.
 type row struct {
 	Values [64]float32 `example:"values"`
 	Label  int64       `example:"label"`
@@ -28,7 +28,7 @@ func BenchmarkStructs(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "data")
 	for b.Loop() {
 		b.StopTimer()
-		if err := os.RemoveAll(dir); err != nil { // or memory would be new each time
+		if err := os.RemoveAll(dir); err != nil { // otherwise memory would be new each time
 			b.Fatal(err)
 		}
 		b.StartTimer()

@@ -35,9 +35,9 @@
 //	songs/                        after Commit; progress.json is gone, and
 //	                              __manifest__.json is there
 //
-// With [Options.Resume] progress.json is written anew after each shard. A Writer finds
-// there how many records are safe ([Writer.Records]), and its caller goes on with the
-// record after them. The folder is locked while a Writer has it.
+// With [Options.Resume] progress.json is written again after each shard. It tells a
+// later Writer how many records are safe ([Writer.Records]), and its caller continues
+// with the record after them. The folder is locked while a Writer has it.
 //
 // Only one goroutine at a time may use a Writer. Several processes may write different
 // datasets; a second one that wants the same is refused.

@@ -16,7 +16,7 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// partFolder is the hidden folder that a dataset is written in. It is locked.
+// partFolder is the locked hidden folder in which a dataset is written.
 type partFolder struct {
 	path string
 	dir  *os.File // holds the lock
@@ -40,15 +40,15 @@ func (p *progress) Records() int64 {
 	return n
 }
 
-// PartFolder returns the hidden folder in which the dataset of a folder is written. It
-// is there after a Writer was stopped, if there is something to go on with.
+// PartFolder returns the hidden folder in which the dataset of a folder is written. The
+// folder exists after a Writer was stopped, if a later Writer can continue from it.
 func PartFolder(dir string) string {
 	dir = filepath.Clean(dir)
 	return filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".millrace-part")
 }
 
-// openPart makes the hidden folder of a dataset, or takes the one that is there, and
-// locks it.
+// openPart makes the hidden folder of a dataset, or takes the existing one, and locks
+// it.
 func openPart(dataset string) (*partFolder, error) {
 	if full, err := filepath.Abs(dataset); err == nil {
 		dataset = full // "." has no name
@@ -74,7 +74,7 @@ func openPart(dataset string) (*partFolder, error) {
 		if isAt(dir, path) {
 			return &partFolder{path, dir}, nil
 		}
-		dir.Close() // the Writer before renamed or removed it between open and lock
+		dir.Close() // the previous Writer renamed or removed it between open and lock
 	}
 }
 
@@ -88,9 +88,9 @@ func isAt(dir *os.File, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// resume returns the whole shards that a Writer with the same text left behind, and
-// removes all other files. A list of other shards must not stay: new ones might have
-// their sizes.
+// resume returns the complete shards that an earlier Writer with the same text left,
+// and removes all other files. A list of other shards must not stay, because new shards
+// might have the same sizes.
 func (p *partFolder) resume(text string) (progress, error) {
 	fresh := progress{Resume: text}
 	found := fresh
@@ -111,8 +111,8 @@ func (p *partFolder) resume(text string) (progress, error) {
 	return found, p.keepOnly(keep)
 }
 
-// keepOnly removes all files but those of these names. A folder that is not a Writer's
-// own is refused.
+// keepOnly removes all files but those of these names. A folder that no Writer made is
+// refused.
 func (p *partFolder) keepOnly(keep map[string]bool) error {
 	entries, err := os.ReadDir(p.path)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *partFolder) keepOnly(keep map[string]bool) error {
 	return nil
 }
 
-// save writes the list of the whole shards.
+// save writes the list of the complete shards.
 func (p *partFolder) save(list *progress) error {
 	b, err := json.Marshal(list)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *partFolder) save(list *progress) error {
 	return p.writeFile(progressName, b)
 }
 
-// writeFile writes a file of the folder, whole or not at all.
+// writeFile writes a file of the folder, completely or not at all.
 func (p *partFolder) writeFile(name string, content []byte) error {
 	path := filepath.Join(p.path, name)
 	if err := atomicfile.Write(path, content, 0o666); err != nil {
@@ -173,7 +173,7 @@ func (p *partFolder) publish(dataset string, files map[string][]byte) error {
 // remove removes the folder and all that is in it.
 func (p *partFolder) remove() { os.RemoveAll(p.path) }
 
-// Close gives the lock back.
+// Close releases the lock.
 func (p *partFolder) Close() error { return p.dir.Close() }
 
 // mustBeEmpty refuses a folder that holds something.

@@ -13,7 +13,7 @@ import (
 // shardExt is the extension of data files.
 const shardExt = ".tfrecords"
 
-// Shard is a whole data file.
+// Shard is a complete data file.
 type Shard struct {
 	Name    string `json:"name"` // in the dataset's folder
 	Records int64  `json:"records"`
@@ -22,7 +22,7 @@ type Shard struct {
 
 // shard is a data file that is being written.
 type shard struct {
-	path  string // once it is whole
+	path  string // path of the complete file
 	file  *atomicfile.File
 	disk  *behind          // writes to file
 	out   *tfrecord.Writer // writes to disk
@@ -57,7 +57,8 @@ func (s *shard) write(record []byte) error {
 	return nil
 }
 
-// finish makes the shard whole: on the disk, by its own name, with its index.
+// finish completes the shard: it writes it to the disk, gives it its name, and writes
+// its index.
 func (s *shard) finish() (*Shard, error) {
 	err := s.out.Close()
 	if closed := s.disk.Close(); err == nil {

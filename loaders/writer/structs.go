@@ -15,9 +15,9 @@ type StructWriter[T any] struct {
 	buf     []byte
 }
 
-// Structs begins a dataset of structs. [example.NewEncoder] says which features their
-// fields become, and the manifest says the same. The caller closes the StructWriter in
-// any case.
+// Structs begins a dataset of structs. [example.NewEncoder] documents which features
+// their fields become; the manifest describes them. The caller must close the
+// StructWriter, even after an error.
 func Structs[T any](dir string, o *Options) (*StructWriter[T], error) {
 	e, err := example.NewEncoder[T]()
 	if err != nil {
@@ -50,9 +50,9 @@ func (w *StructWriter[T]) Write(value *T) error {
 // storedAs maps the kinds of features to those of a manifest.
 var storedAs = map[example.Kind]spec.Kind{example.Int64: spec.Int, example.Float: spec.Float, example.Bytes: spec.String}
 
-// Manifest returns the manifest of records with these features, uncompressed. An error
-// of class [millrace.ErrSchema] names a feature that no manifest can describe: in
-// SequenceExamples each step, and each context feature, has one shape.
+// Manifest returns the manifest of records with these features, uncompressed. If a
+// feature cannot be described, the error has class [millrace.ErrSchema] and names it:
+// in SequenceExamples each step, and each context feature, has one shape.
 func Manifest(specs []example.FieldSpec) (*spec.ManifestConfig, error) {
 	sequence := slices.ContainsFunc(specs, func(s example.FieldSpec) bool { return s.List })
 	m := &spec.ManifestConfig{AllowVarLen: sequence}

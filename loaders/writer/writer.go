@@ -9,36 +9,37 @@ import (
 	"millrace/tfrecord"
 )
 
-// DefaultShardBytes is the size at which a shard ends if [Options] do not say.
+// DefaultShardBytes is the size at which a shard ends, unless [Options] set another.
 const DefaultShardBytes = 256 << 20
 
-// Options say how to write a dataset. Nil and the zero value write uncompressed shards
-// of [DefaultShardBytes].
+// Options are the options for writing a dataset. Nil and the zero value write
+// uncompressed shards of [DefaultShardBytes].
 type Options struct {
 	Compression  tfrecord.Compression
-	ShardRecords int64 // a shard ends after so many records; 0: ShardBytes decides
-	ShardBytes   int64 // a shard ends before more bytes than these, uncompressed; a larger record has one of its own; 0: [DefaultShardBytes], without ShardRecords
+	ShardRecords int64 // records after which a shard ends; 0: ShardBytes decides
+	ShardBytes   int64 // a shard ends before it has more uncompressed bytes than this; a larger record gets its own shard; 0: [DefaultShardBytes], if ShardRecords is 0
 
-	// Resume goes on where a Writer with the same text stopped without Commit. The
-	// text should tell all that the records depend on. "": begin anew.
+	// Resume continues where an earlier Writer with the same text stopped without
+	// Commit. The text should identify everything on which the records depend. ""
+	// starts a new dataset.
 	Resume string
 }
 
 // Writer writes a dataset.
 type Writer struct {
-	dir      string // the dataset's folder, once it is complete
+	dir      string // the folder of the complete dataset
 	options  Options
 	part     *partFolder
 	progress progress
 	shard    *shard // nil: none is open
 	extra    map[string][]byte
 	done     bool
-	err      error // the first failure to write
+	err      error // the first error of writing
 }
 
-// Create begins a dataset, whose folder must not exist or be empty. The manifest
-// describes the records that will come; its compression is set to that of the options.
-// The caller closes the Writer in any case.
+// Create begins a dataset. Its folder must be empty or not exist. The manifest
+// describes the records that will be written; its compression is set to that of the
+// options. The caller must close the Writer, even after an error.
 func Create(dir string, manifest *spec.ManifestConfig, o *Options) (*Writer, error) {
 	w := &Writer{dir: filepath.Clean(dir), extra: make(map[string][]byte)}
 	if o != nil {
@@ -65,7 +66,7 @@ func Create(dir string, manifest *spec.ManifestConfig, o *Options) (*Writer, err
 	return w, nil
 }
 
-// check refuses options that cannot be carried out.
+// check refuses options with invalid values.
 func (o *Options) check() error {
 	switch {
 	case o.Compression != tfrecord.None && o.Compression != tfrecord.GZIP && o.Compression != tfrecord.ZLIB:
@@ -79,7 +80,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// setManifest remembers the manifest's text.
+// setManifest stores the manifest's text.
 func (w *Writer) setManifest(m *spec.ManifestConfig) error {
 	whole := *m
 	whole.Compression = nil
@@ -93,8 +94,8 @@ func (w *Writer) setManifest(m *spec.ManifestConfig) error {
 	return w.Attach(spec.ManifestName, append(text, '\n'))
 }
 
-// Attach adds a file to the dataset, such as one that tells where the records came
-// from. Its name must not be that of a data file. It is written by Commit.
+// Attach adds a file to the dataset, such as one about the origin of the records. Its
+// name must not be that of a data file. Commit writes it.
 func (w *Writer) Attach(name string, content []byte) error {
 	if name != filepath.Base(name) || filepath.Ext(name) == shardExt || name == progressName {
 		return millrace.Errorf(millrace.ErrConfig, "the name %q is not that of a file beside the shards", name)
@@ -104,7 +105,7 @@ func (w *Writer) Attach(name string, content []byte) error {
 }
 
 // Records returns how many records are in the dataset so far. After Create it is the
-// number of those that Options.Resume found, and the caller writes what comes after
+// number of records that Options.Resume found; the caller then writes the records after
 // them.
 func (w *Writer) Records() int64 {
 	n := w.progress.Records()
@@ -114,11 +115,11 @@ func (w *Writer) Records() int64 {
 	return n
 }
 
-// Shards returns the whole shards.
+// Shards returns the complete shards.
 func (w *Writer) Shards() []Shard { return w.progress.Whole }
 
-// Write adds a record, which is not kept. After an error the Writer is good for Close
-// alone.
+// Write adds a record. It does not keep the slice. After an error the Writer can only
+// be closed.
 func (w *Writer) Write(record []byte) error {
 	if w.done || w.err != nil {
 		return w.broken()
@@ -156,9 +157,9 @@ func (w *Writer) full(n int64) bool {
 	return most > 0 && w.shard.bytes+tfrecord.FrameBytes+n > most
 }
 
-// Cut ends the shard, so that the next record begins another one. What has been
-// written is then safe: with Options.Resume a later Writer goes on after it. Without an open shard Cut
-// does nothing.
+// Cut ends the shard, so that the next record begins another one. The records so far
+// are then safe: with Options.Resume a later Writer continues after them. Without an
+// open shard Cut does nothing.
 func (w *Writer) Cut() error {
 	if w.done || w.err != nil {
 		return w.broken()
@@ -173,7 +174,7 @@ func (w *Writer) Cut() error {
 	w.shard = nil
 	w.progress.Whole = append(w.progress.Whole, *s)
 	if w.options.Resume == "" {
-		return nil // no Writer would go on
+		return nil // no later Writer would continue
 	}
 	return w.fail(w.part.save(&w.progress))
 }
@@ -201,8 +202,8 @@ func (w *Writer) Commit() error {
 	return w.part.Close()
 }
 
-// Close ends a Writer. Without Commit it removes what was written, unless
-// Options.Resume is set: then whole shards stay for a later Writer. Later calls do
+// Close ends a Writer. Without Commit it removes the files that were written, unless
+// Options.Resume is set: then complete shards stay for a later Writer. Later calls do
 // nothing.
 func (w *Writer) Close() error {
 	if w.done {
@@ -219,7 +220,7 @@ func (w *Writer) Close() error {
 	return w.part.Close()
 }
 
-// fail remembers the first failure.
+// fail stores the first error.
 func (w *Writer) fail(err error) error {
 	if err != nil && w.err == nil {
 		w.err = err
@@ -227,7 +228,7 @@ func (w *Writer) fail(err error) error {
 	return err
 }
 
-// broken returns the error of a Writer that can write no more.
+// broken returns the error of a Writer that cannot write any more.
 func (w *Writer) broken() error {
 	if w.err != nil {
 		return w.err

@@ -79,7 +79,7 @@ func read(t *testing.T, dir string, c tfrecord.Compression) []string {
 	return all
 }
 
-// TestShards writes shards of a number of records, with index files that fit.
+// TestShards writes shards with a fixed number of records, with matching index files.
 func TestShards(t *testing.T) {
 	for _, c := range []tfrecord.Compression{tfrecord.None, tfrecord.GZIP, tfrecord.ZLIB} {
 		t.Run(c.String(), func(t *testing.T) {
@@ -144,8 +144,8 @@ func TestShardBytes(t *testing.T) {
 	}
 }
 
-// TestResume goes on after the whole shards of a Writer that was never closed, as after
-// a kill.
+// TestResume continues after the complete shards of a Writer that was never closed, as
+// after a kill.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	create := func(resume string) *writer.Writer {
@@ -170,7 +170,7 @@ func TestResume(t *testing.T) {
 	if w = create("v2"); w.Records() != 6 {
 		t.Errorf("%d records are safe, want 6", w.Records())
 	}
-	// A shard that is not what the list says is written again, and all after it.
+	// A shard that does not match the list is written again, and so are all later ones.
 	if err := os.Truncate(filepath.Join(writer.PartFolder(dir), "part-00001.tfrecords"), 5); err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +194,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A Writer that begins anew removes the list of what was there: after a kill, a Writer
-// of the first text would take its shards for those of the list.
+// A Writer that starts again removes the old list: otherwise, after a kill, a Writer of
+// the first text would take its shards for those of the list.
 func TestResumeForgets(t *testing.T) {
 	for _, resume := range []string{"", "v2"} {
 		dir := filepath.Join(t.TempDir(), "data")
@@ -220,8 +220,8 @@ func TestResumeForgets(t *testing.T) {
 	}
 }
 
-// Records of any size are what was written, whether they have room in a file's buffer or
-// not, and in which shard they are.
+// Records of any size are read as they were written, whether or not they fit into a
+// file's buffer, and whatever shard they are in.
 func TestStructSizes(t *testing.T) {
 	type text struct {
 		Bytes []byte `example:"b"`
@@ -279,7 +279,7 @@ func TestStructsAllocate(t *testing.T) {
 	}
 }
 
-// TestWithoutCommit leaves nothing.
+// TestWithoutCommit checks that nothing remains without Commit.
 func TestWithoutCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	w, err := writer.Structs[point](dir, nil)
@@ -298,7 +298,7 @@ func TestWithoutCommit(t *testing.T) {
 	}
 }
 
-// TestRefused says what stands in the way.
+// TestRefused checks that errors name the reason.
 func TestRefused(t *testing.T) {
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "notes"), nil, 0o644); err != nil {
@@ -321,8 +321,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEmptyFolder: a dataset takes the place of an empty folder, and refuses one that
-// was filled in the meantime.
+// TestEmptyFolder: a dataset replaces an empty folder, and not one that was filled in
+// the meantime.
 func TestEmptyFolder(t *testing.T) {
 	dir := t.TempDir()
 	w, err := writer.Create(dir, manifest(t), nil)
@@ -351,9 +351,9 @@ func TestEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestWriteFails: a write that the system refuses leaves no dataset, and the error says
-// why. A limit on the size of files refuses writes as a full disk does; it holds for a
-// process, so the test runs itself once more.
+// TestWriteFails: if the system refuses a write, there is no dataset, and the error
+// gives the reason. A limit on the size of files refuses writes like a full disk. The
+// limit holds for a process, so the test starts itself again as another process.
 func TestWriteFails(t *testing.T) {
 	const inside = "MILLRACE_TEST_LIMITED"
 	if os.Getenv(inside) == "" {

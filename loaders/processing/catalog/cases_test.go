@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// recorded is a tensor as testdata/record.py writes it.
+// recorded is a tensor as written by testdata/record.py.
 type recorded struct {
 	DType   string
 	Shape   []int64
@@ -35,7 +35,7 @@ type recorded struct {
 	Strings [][]byte
 }
 
-// recordedCase is a step with what Python gave.
+// recordedCase is a step with its results from Python.
 type recordedCase struct {
 	Name  string
 	Step  json.RawMessage
@@ -135,7 +135,7 @@ func fits(promised processing.Tensor, x *tfbridge.Tensor) bool {
 	return true
 }
 
-// same reports whether a tensor is what Python gave, bit for bit.
+// same reports whether a tensor equals Python's result, bit for bit.
 func same(t *testing.T, want *recorded, x *tfbridge.Tensor) bool {
 	t.Helper()
 	if x.DataType().String() != want.DType || !slices.Equal(x.Shape(), want.Shape) {
@@ -185,9 +185,9 @@ func isNaN(x []byte) bool {
 	return math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(x)))
 }
 
-// Every step gives what TensorFlow gives in Python, bit for bit, with data type and shape
-// as the check of the config says. A step that may be built on batches gives the same there. Every
-// type of step has cases.
+// Every step gives the same bits as TensorFlow in Python, with the data type and shape
+// that the check of the config gives. A step that may be built on batches gives the
+// same result on a batch. Every type of step has cases.
 func TestRecordedCases(t *testing.T) {
 	testruntime.Need(t)
 	files, err := filepath.Glob("testdata/cases/*.json")
@@ -222,7 +222,7 @@ func TestRecordedCases(t *testing.T) {
 	}
 }
 
-// fewCases are steps that have nothing to record: tested elsewhere.
+// fewCases are the types of steps without recorded cases. Other tests cover them.
 var fewCases = map[string]bool{"slice": true, "drop": true, "rename": true}
 
 func runCase(t *testing.T, c *recordedCase) {
@@ -278,7 +278,7 @@ func seedOf(t *testing.T, pair []string) []int64 {
 	return seed
 }
 
-// runOf is a graph that was built for a case.
+// runOf is a graph built for a case.
 type runOf struct {
 	s       *graph.Scope
 	feeds   map[tfbridge.Output]*tfbridge.Tensor

@@ -1,5 +1,5 @@
-// Package catalog lists the types of processing steps. A new type is a file in the folder
-// of its family, and one more line here.
+// Package catalog lists the types of processing steps. To add a type, add a file in the
+// folder of its family and a line here.
 package catalog
 
 import (

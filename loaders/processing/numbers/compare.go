@@ -38,7 +38,7 @@ func (a *CompareArgs) Check(c *processing.Context) processing.Step {
 	}}
 }
 
-// quoted returns a value as a config has it.
+// quoted returns a value in the form of the config.
 func quoted(v any) string {
 	if s, ok := v.(string); ok {
 		return decl.Quote(s)

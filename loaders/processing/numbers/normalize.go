@@ -161,8 +161,9 @@ func (n *normalize) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Out
 		}
 		return b.Scalar(list, n.in.DType)
 	}
-	// TensorFlow's optimizer would multiply with the reciprocal of a constant, which gives other
-	// bits, and only in some graphs: a placeholder hides that it is one.
+	// A placeholder hides from TensorFlow's optimizer that the value is a constant. The
+	// optimizer would multiply by the reciprocal of a constant, which gives other bits,
+	// and would do so only in some graphs.
 	std := operand(n.std)
 	if b.Err() != nil {
 		return tfbridge.Output{}

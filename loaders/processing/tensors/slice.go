@@ -37,7 +37,7 @@ func (s *Slice) Out() processing.Tensor { return s.To }
 // Removes reports whether the slice takes a single position of an axis.
 func (s *Slice) Removes(axis int) bool { return axis < len(s.Indices) && s.Indices[axis].Single }
 
-// Columns says that joined rows have a form of their slices.
+// Columns marks a step that can also slice joined rows.
 func (s *Slice) Columns() {}
 
 // Build takes the slice of one example.

@@ -31,7 +31,7 @@ func TestParseSlice(t *testing.T) {
 	}
 }
 
-// pythonLength is how many positions range(size)[begin:end] has, counted.
+// pythonLength is the number of positions of range(size)[begin:end] in Python, counted.
 func pythonLength(x SliceIndex, size int64) int64 {
 	inside := func(i int64, bound *int64, open bool) bool {
 		if bound == nil {
@@ -55,8 +55,8 @@ func pythonLength(x SliceIndex, size int64) int64 {
 	return n
 }
 
-// TestPositions compares the length of every small range with a count, and
-// what is said of a dimension that is not known with all sizes it may have.
+// TestPositions compares the length of every small range with a count, and the result
+// for an unknown dimension with all sizes that it may have.
 func TestPositions(t *testing.T) {
 	bounds := []*int64{nil}
 	for b := int64(-7); b <= 7; b++ {

@@ -21,7 +21,8 @@ type LookupArgs struct {
 	Start      int64                         `json:"start" decl:"default=0,min=0,limit=1152921504606846976" doc:"The number of the first word."`
 }
 
-// maxVocabulary is how large a file of words may be: it becomes a constant of the graph.
+// maxVocabulary is the largest size of a file of words. The words become a constant of
+// the graph.
 const maxVocabulary = 1 << 30
 
 // lookup is a step of type lookup.
@@ -32,7 +33,7 @@ type lookup struct {
 	digest     [sha256.Size]byte
 }
 
-// Check reads the vocabulary, and reports words that are there twice.
+// Check reads the vocabulary, and reports duplicate words.
 func (a *LookupArgs) Check(c *processing.Context) processing.Step {
 	if a.At == nil || a.Bad("vocabulary", "oov", "start") {
 		return nil

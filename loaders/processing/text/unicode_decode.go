@@ -14,7 +14,7 @@ type UnicodeDecodeArgs struct {
 	Encoding string `json:"encoding" decl:"default=UTF-8" doc:"How the strings are encoded: UTF-8, UTF-16-BE, UTF-32-BE, US-ASCII, ISO-8859-1 or another one that TensorFlow knows. What does not decode becomes U+FFFD."`
 }
 
-// encodings are those that TensorFlow's operation is known to take.
+// encodings are those that TensorFlow's operation is known to support.
 var encodings = []string{"UTF-8", "UTF-16-BE", "UTF-32-BE", "UTF-16", "UTF-16-LE", "UTF-32", "UTF-32-LE", "US-ASCII", "ISO-8859-1", "ISO-8859-15", "windows-1252", "Shift_JIS", "EUC-JP", "GB18030", "Big5", "KOI8-R"}
 
 // Check returns a step that makes a vector of the code points of a string.

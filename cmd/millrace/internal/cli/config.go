@@ -51,8 +51,8 @@ func (p *Program) Check(path string, f *ConfigFlags, names *loaders.ModelNames) 
 	return plan, nil
 }
 
-// Prepare scans the data files while TensorFlow opens in the background. It
-// prints which files are too short for a window.
+// Prepare scans the data files while TensorFlow opens in the background. It warns of
+// files that are too short for a window.
 func (p *Program) Prepare(ctx context.Context, plan *loaders.Plan) (*loaders.Scan, error) {
 	scan, err := loaders.Prepare(ctx, plan, &loaders.Options{Runtime: p.RuntimeOptions()})
 	if err != nil {

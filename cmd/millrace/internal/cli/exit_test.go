@@ -41,8 +41,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestFinish prints each problem on a line and nothing that a terminal would
-// obey.
+// TestFinish prints each problem on a line, without control characters for a terminal.
 func TestFinish(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -79,7 +78,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestPanic turns a bug into a message and a code.
+// TestPanic turns a panic into a message and an exit code.
 func TestPanic(t *testing.T) {
 	var stderr bytes.Buffer
 	p := &Program{Stderr: &stderr}
@@ -89,7 +88,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// The start of a command takes longer than its batches, so the first batch tells no rate.
+// The start of a command takes longer than its batches, so after only one batch there
+// is no rate.
 func TestStatus(t *testing.T) {
 	began := time.Now()
 	tests := []struct {

@@ -37,13 +37,13 @@ type Meter struct {
 	elapsed time.Duration
 	bars    *mpb.Progress // nil if w is not a terminal
 
-	mu       sync.Mutex // guards what follows and printed: the producer of a canceled run may still count
+	mu       sync.Mutex // guards the fields below and printed: the producer of a canceled run may still count
 	bar      *mpb.Bar
-	expected func() int64 // what total is now
-	asked    time.Time    // when it was asked for
+	expected func() int64 // returns the current total
+	asked    time.Time    // when it was called last
 }
 
-// point is how far a command was at a time.
+// point is the progress of a command at some time.
 type point struct {
 	at   time.Time
 	done int64
@@ -57,9 +57,9 @@ func (m *Meter) Listener() *observe.Listener {
 // NewMeter returns a meter that has not started.
 func (p *Program) NewMeter(what string) *Meter { return &Meter{what: what, w: p.Stderr} }
 
-// Start starts the clock and shows the progress. expected returns how many records there
-// will have been in the end, 0 if nobody knows. It is called now and then, by whoever calls
-// Add, because the number falls where bad records are left out.
+// Start starts the clock and shows the progress. expected returns the number of records
+// at the end, 0 if it is not known. Add calls it from time to time, because the number
+// falls when bad records are left out.
 func (m *Meter) Start(expected func() int64) {
 	m.expected, m.began = expected, time.Now()
 	m.total.Store(expected())
@@ -119,7 +119,7 @@ func (m *Meter) Add(n int64) {
 	}
 }
 
-// expect asks for the total again, if that is due.
+// expect asks for the total again, if it is time for that.
 func (m *Meter) expect(now time.Time) {
 	if m.expected == nil || now.Sub(m.asked) < RedrawEvery {
 		return
@@ -131,8 +131,8 @@ func (m *Meter) expect(now time.Time) {
 	}
 }
 
-// status returns the progress as text: "1,024 of 1,797 records, 45,012/s, 2 s
-// left". The rate is that since the first batch, which had to wait for the start.
+// status returns the progress as text: "1,024 of 1,797 records, 45,012/s, 2 s left".
+// The rate counts from the first batch, which had to wait for the start.
 func (m *Meter) status(now time.Time) string {
 	done := m.done.Load()
 	s := figures.Count(done)

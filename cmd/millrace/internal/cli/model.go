@@ -28,7 +28,8 @@ type ModelFlags struct {
 	decode    int64
 }
 
-// AddDecodeLimit declares the flag that limits what a model makes of bytes.
+// AddDecodeLimit declares the flag that limits how many bytes a model may decode from
+// an input.
 func AddDecodeLimit(f *pflag.FlagSet, limit *int64) {
 	f.Int64Var(limit, "decode-limit", bytecheck.DefaultLimit, "refuse an image, a sound or a compressed string that takes more than `BYTES` when an operation of the model decodes it")
 }
@@ -63,7 +64,7 @@ func (m *ModelFlags) Read(p *Program, listener *observe.Listener) (*estimator.Ch
 	return checked, nil
 }
 
-// WarnOfModel prints the warnings about a model, and loudly what --unchecked means.
+// WarnOfModel prints the warnings about a model, and a clear warning about --unchecked.
 func (p *Program) WarnOfModel(m *savedmodel.Model, unchecked bool) {
 	for _, w := range m.Warnings {
 		p.Warn("%v", w)

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Signatures that do not fit the model's graph are warned of where a model is
-// read for another one.
+// There is a warning about signatures that do not fit the model's graph when the model
+// is read for another signature.
 func TestUnusableSignatures(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../../../../testdata/models/two_signatures")); err != nil {

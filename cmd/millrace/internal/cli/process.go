@@ -17,8 +17,8 @@ func NewProgram() *Program {
 	return &Program{Stdout: &standardOutput{w: os.Stdout}, Stderr: ownStderr()}
 }
 
-// Main runs the command line of the process, without the program's name, until it ends or a
-// signal stops it, and ends the process with the exit code.
+// Main runs the command line of the process, given without the program's name, until
+// the command ends or a signal stops it. Then it ends the process with the exit code.
 func Main(p *Program, root *cobra.Command, args []string) {
 	EndCrashesBySignal()
 	p.process = true
@@ -37,9 +37,8 @@ func Main(p *Program, root *cobra.Command, args []string) {
 // into exit code 70.
 func EndCrashesBySignal() { debug.SetTraceback("crash") }
 
-// ownStderr returns a duplicate of standard error. While TensorFlow opens,
-// maybe in the background, its output to descriptor 2 is held back; the
-// duplicate is not affected.
+// ownStderr returns a duplicate of standard error. While TensorFlow opens, maybe in the
+// background, its output to descriptor 2 is delayed; the duplicate is not affected.
 func ownStderr() *os.File {
 	fd, err := unix.FcntlInt(os.Stderr.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package cli is what the commands of millrace share: the program that runs a
-// command line, its exit codes, signals and standard output, and the flags that
-// name configs and models.
+// Package cli has the parts that the commands of millrace share: the program that runs
+// a command line, its exit codes, signals and standard output, and the flags that name
+// configs and models.
 //
-// A family of commands is a package beside this one, with a function for each command that
-// takes the [Program]:
+// A family of commands is a package in the same folder, with a function for each
+// command that takes the [Program]:
 //
 //	// Commands returns the commands of the family.
 //	func Commands(p *cli.Program) []*cobra.Command {
@@ -35,16 +35,16 @@ import (
 // must be set.
 type Program struct {
 	Stdout, Stderr io.Writer
-	Version        string // the program's own
+	Version        string // the version of the program
 	RuntimeDir     string // of --runtime; "": the default
-	Verbose        bool   // show TensorFlow's own log
+	Verbose        bool   // show TensorFlow's log
 
 	sandbox sandboxFlags
 	temp    *sandbox.Temp // nil: none
-	process bool          // the command line is that of the process, which it may confine
+	process bool          // the command line is the process's own, so the process may be confined
 
 	unfinished atomic.Value // string: what is incomplete if the command stops now
-	onHangup   atomic.Value // func(): does what SIGHUP asks for
+	onHangup   atomic.Value // func(): handles SIGHUP
 	grace      atomic.Int64 // how long the command may take to stop after a signal, in ns; 0: [Grace]
 }
 
@@ -63,15 +63,16 @@ func (p *Program) AddFlags(root *cobra.Command) {
 // "scores.npz is not written".
 func (p *Program) SetUnfinished(what string) { p.unfinished.Store(what) }
 
-// SetGrace lets the command take this long to stop after a signal. Less than
-// [Grace] has no effect.
+// SetGrace sets how long the command may take to stop after a signal. Less than [Grace]
+// has no effect.
 func (p *Program) SetGrace(d time.Duration) { p.grace.Store(int64(d)) }
 
 // OnHangup has f called for each SIGHUP, which no longer stops the command. f must return
 // soon.
 func (p *Program) OnHangup(f func()) { p.onHangup.Store(f) }
 
-// hangup reports whether SIGHUP does not stop the command, and does what it asks for.
+// hangup reports whether SIGHUP does not stop the command, and calls the function of
+// OnHangup.
 func (p *Program) hangup() bool {
 	f, ok := p.onHangup.Load().(func())
 	if ok {
@@ -117,7 +118,7 @@ func (p *Program) Warn(format string, args ...any) {
 	fmt.Fprintf(p.Stderr, "warning: %s\n", terminal.Line(fmt.Sprintf(format, args...)))
 }
 
-// PrintProblems prints each problem of an error on a line of its own.
+// PrintProblems prints each problem of an error on a separate line.
 func (p *Program) PrintProblems(err error) {
 	for _, line := range problems(err) {
 		fmt.Fprintln(p.Stderr, line)

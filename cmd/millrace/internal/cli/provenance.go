@@ -22,7 +22,7 @@ const (
 	recordColumn = "record"
 )
 
-// ProvenanceFlag is --provenance: two more columns, which tell the record of each row.
+// ProvenanceFlag is --provenance: two more columns with the place of each row's record.
 type ProvenanceFlag struct {
 	Given bool
 

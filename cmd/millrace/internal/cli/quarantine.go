@@ -41,9 +41,9 @@ func (q *QuarantineFlag) Add(c *cobra.Command, byDefault string) {
 		"list the records that args.bad_records leaves out in `FILE`, one JSON object each; a list that is there is continued ("+byDefault+")")
 }
 
-// Use has the run of the plans list the records that it leaves out, in the file of the
-// flag or else in the default one. It returns the path, "" if both are. Plans that are
-// nil are skipped.
+// Use sets the ledger in which the run of the plans lists the records that it leaves
+// out: the file of the flag, or else the default one. It returns the ledger's path, ""
+// if both are empty. Plans that are nil are skipped.
 func (q *QuarantineFlag) Use(p *Program, byDefault string, plans ...*loaders.Plan) string {
 	q.ledger = cmp.Or(q.Path, byDefault)
 	for _, plan := range plans {
@@ -58,8 +58,9 @@ func (q *QuarantineFlag) Use(p *Program, byDefault string, plans ...*loaders.Pla
 	return q.ledger
 }
 
-// Needs adds the ledger to what the command touches. The sandbox allows to write existing
-// files only, so Needs makes an empty one, which Tell removes if it stays empty.
+// Needs adds the ledger to the files that the command uses. The sandbox allows writing
+// only to existing files, so Needs makes an empty one, which Tell removes if it stays
+// empty.
 func (q *QuarantineFlag) Needs(needs *sandbox.Policy) {
 	if !q.skips || q.ledger == "" {
 		return
@@ -76,7 +77,7 @@ func (q *QuarantineFlag) Needs(needs *sandbox.Policy) {
 	needs.Rename = append(needs.Rename, filepath.Dir(q.ledger))
 }
 
-// removeUnused removes a ledger that Needs has made and that stayed empty.
+// removeUnused removes a ledger that Needs made and that stayed empty.
 func (q *QuarantineFlag) removeUnused() {
 	if info, err := os.Stat(q.ledger); q.made && err == nil && info.Size() == 0 {
 		os.Remove(q.ledger)
@@ -96,8 +97,8 @@ func (q *QuarantineFlag) Listener() *observe.Listener {
 	}}
 }
 
-// Tell says at the end of the command how many records were left out, and where they
-// are listed. It says nothing if there were none.
+// Tell prints at the end of the command how many records were left out, and where they
+// are listed. If there were none it prints nothing.
 func (q *QuarantineFlag) Tell(p *Program) {
 	q.removeUnused()
 	q.mu.Lock()

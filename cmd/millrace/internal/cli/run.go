@@ -68,10 +68,10 @@ func (p *Program) finish(ctx context.Context, err error) int {
 // graceTime returns how long the command that runs may take to stop.
 func (p *Program) graceTime() time.Duration { return max(Grace, time.Duration(p.grace.Load())) }
 
-// runOrAbandon runs a command line and returns the exit code. If the command
-// does not stop within its grace after a signal, runOrAbandon returns while the
-// command still runs, and the end of the process ends it: TensorFlow cannot be
-// interrupted while it loads a model, and some system calls cannot either.
+// runOrAbandon runs a command line and returns the exit code. If the command does not
+// stop within its grace time after a signal, runOrAbandon returns while the command
+// still runs. The end of the process then ends it. This is needed because TensorFlow
+// cannot be interrupted while it loads a model, and neither can some system calls.
 func (p *Program) runOrAbandon(ctx context.Context, root *cobra.Command, args []string) int {
 	done := make(chan int, 1)
 	go func() { done <- p.Run(ctx, root, args) }()

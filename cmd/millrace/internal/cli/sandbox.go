@@ -31,9 +31,9 @@ func (f *sandboxFlags) add(c *cobra.Command) {
 	s.StringArrayVar(&f.write, "sandbox-write", nil, "let the process read and change the file or folder `PATH`, too; may be repeated")
 }
 
-// Confine has the kernel confine the process to what the command needs, and to what all
-// commands need: the runtime and the cache of index files. A command calls it once, when
-// it knows its files, and before it loads a model or reads data.
+// Confine has the kernel confine the process to the files that the command needs, and
+// to those that all commands need: the runtime and the cache of index files. A command
+// calls it once, when it knows its files, and before it loads a model or reads data.
 func (p *Program) Confine(needs *sandbox.Policy) error {
 	mode, err := sandbox.ParseMode(p.sandbox.mode)
 	if err != nil {
@@ -59,8 +59,8 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	return nil
 }
 
-// missing reports whether a path does not exist. A command says better than the sandbox what
-// a folder is missing for, when it comes to write there.
+// missing reports whether a path does not exist. The command's own error for a missing
+// folder, when it writes there, is better than the sandbox's.
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
@@ -73,8 +73,8 @@ func (p *Program) verbosely(format string, args ...any) {
 	}
 }
 
-// runtimePaths returns where the TensorFlow runtime is, and the library of operations that
-// may be beside the program.
+// runtimePaths returns the path of the TensorFlow runtime, and of the library of
+// operations, which may be in the program's folder.
 func (p *Program) runtimePaths() (paths []string) {
 	if dir, err := tfbridge.FindRuntime(p.RuntimeOptions()); err == nil {
 		paths = append(paths, dir)
@@ -86,7 +86,7 @@ func (p *Program) runtimePaths() (paths []string) {
 	return paths
 }
 
-// explainDenial says that the sandbox may be why a file did not open.
+// explainDenial says that a file may not have opened because of the sandbox.
 func (p *Program) explainDenial(err error) {
 	if _, confined := sandbox.InForce(); !confined {
 		return
@@ -96,8 +96,9 @@ func (p *Program) explainDenial(err error) {
 	}
 }
 
-// LoaderNeeds returns what loaders of the plans touch. Plans that are nil are skipped. A
-// policy has one list of paths, so a command appends to it what it reads and writes itself.
+// LoaderNeeds returns the files that loaders of the plans use. Plans that are nil are
+// skipped. A policy has one list of paths, so a command appends the files that it reads
+// and writes itself.
 func LoaderNeeds(plans ...*loaders.Plan) *sandbox.Policy {
 	needs := &sandbox.Policy{}
 	for _, plan := range plans {
@@ -117,7 +118,8 @@ func LoaderNeeds(plans ...*loaders.Plan) *sandbox.Policy {
 	return needs
 }
 
-// credentials returns where TensorFlow looks for those of Google's storage.
+// credentials returns the paths where TensorFlow looks for the credentials of Google's
+// storage.
 func credentials() []string {
 	paths := []string{os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")}
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -126,8 +128,8 @@ func credentials() []string {
 	return paths
 }
 
-// dataPaths returns what a process reads of the plan of a loader: the config, the
-// manifest, the list, the dataset's folder or else each file and its index.
+// dataPaths returns the files that a loader's plan reads: the config, the manifest, the
+// list, and the dataset's folder or else each file and its index.
 func dataPaths(plan *loaders.Plan) []string {
 	paths := []string{plan.Path, plan.ListPath, index.CacheDir()}
 	manifests := []string{plan.ManifestPath}
@@ -166,8 +168,8 @@ func Folders(paths ...string) []string {
 	return all
 }
 
-// Expected returns a path to read that another process may still have to make: the path
-// itself if it exists, or else the first folder above it that does, except the root.
+// Expected returns a path to read that another process may make later: the path itself
+// if it exists, or else the first existing folder above it, except the root.
 func Expected(path string) string {
 	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if !missing(at) {

@@ -29,9 +29,9 @@ func Usagef(c *cobra.Command, format string, args ...any) error {
 	return &usageError{c.CommandPath(), fmt.Sprintf(format, args...)}
 }
 
-// flagError describes a flag that is unknown or has a wrong value. A command that
-// only holds subcommands knows none of their flags. If an argument stands before the
-// flag, it is that argument that is wrong: no command has its name.
+// flagError describes a flag that is unknown or has a wrong value. A command that only
+// holds subcommands has none of their flags. If an argument stands before the flag, the
+// mistake is that argument, because no command has its name.
 func flagError(c *cobra.Command, err error) error {
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return c.Args(c, args)
@@ -50,7 +50,7 @@ func flagError(c *cobra.Command, err error) error {
 	return Usagef(c, "%s", err)
 }
 
-// flagTypes says what the values of a type of flags are.
+// flagTypes describes the values of each type of flag.
 var flagTypes = map[string]string{
 	"int": "a whole number of 64 bits", "int64": "a whole number of 64 bits", "float64": "a number", "bool": "true or false", "duration": "a duration such as 90s",
 }
@@ -85,8 +85,7 @@ func meant(near []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// Exactly checks that a command has Exactly these arguments. Messages use their
-// names.
+// Exactly checks that a command has exactly these arguments. Messages use their names.
 func Exactly(args ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, got []string) error {
 		switch {
@@ -99,8 +98,8 @@ func Exactly(args ...string) cobra.PositionalArgs {
 	}
 }
 
-// Group makes c a command that only holds subcommands. With an Args of its own, cobra
-// leaves unknown subcommands to it.
+// Group makes c a command that only holds subcommands. Because it sets Args, cobra
+// leaves unknown subcommands to that function.
 func Group(c *cobra.Command) *cobra.Command {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -26,8 +26,8 @@ type benchmark struct {
 	json    bool
 }
 
-// benchResult is what bench measures. The keys of its JSON form are part of
-// the interface.
+// benchResult is the result of bench. The keys of its JSON form are part of the
+// interface.
 type benchResult struct {
 	Records     int64   `json:"records"`
 	Batches     int64   `json:"batches"`
@@ -127,9 +127,9 @@ func (b *benchmark) loader(ctx context.Context, plan *loaders.Plan) (*benchResul
 // mostMeasured is how many batches are read again to measure padding.
 const mostMeasured = 1000
 
-// padding returns how much of each tensor is padding in the first n
-// batches. Unless the plan knows, it reads the batches again: counting during
-// the measured pass would cost time.
+// padding returns the share of padding in each tensor in the first n batches. If the
+// plan does not give it, padding reads the batches again, because counting during the
+// measured pass would cost time.
 func (b *benchmark) padding(ctx context.Context, plan *loaders.Plan, n int64) ([]loaders.TensorWaste, error) {
 	plan, waste := loaders.MeasurePadding(plan)
 	if waste.Known() || n == 0 {

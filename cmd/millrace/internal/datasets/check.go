@@ -52,8 +52,8 @@ them.`,
 	return c
 }
 
-// summary describes a correct config in one line, with the number of records if
-// index files tell it.
+// summary describes a correct config in one line, with the number of records if index
+// files give it.
 func summary(plan *loaders.Plan, counts *loaders.Counts) string {
 	var size int64
 	remote := int64(0)

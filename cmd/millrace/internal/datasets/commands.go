@@ -1,5 +1,5 @@
-// Package datasets is the commands that check, describe and read datasets: check, plan,
-// inspect, index, convert, dump, bench, shuffle, schema and quarantine.
+// Package datasets has the commands that check, describe and read datasets: check,
+// plan, inspect, index, convert, dump, bench, shuffle, schema and quarantine.
 package datasets
 
 import (

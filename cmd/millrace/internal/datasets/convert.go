@@ -115,7 +115,7 @@ func (f *convertFlags) check(c *cobra.Command) error {
 	return f.choose(c)
 }
 
-// choose reads the choices. An error, the default, is the empty one.
+// choose reads the choices. An empty one stands for error, the default.
 func (f *convertFlags) choose(c *cobra.Command) error {
 	for _, choice := range []struct {
 		flag  string
@@ -137,7 +137,7 @@ func (f *convertFlags) choose(c *cobra.Command) error {
 	return nil
 }
 
-// convertFiles converts files and prints what came of it.
+// convertFiles converts files and prints the result.
 func convertFiles(ctx context.Context, p *cli.Program, inputs []string, flags *convertFlags) error {
 	m := p.NewMeter("convert")
 	defer m.Stop()

@@ -58,7 +58,7 @@ If epochs is null, the output has no end: limit it with -n.`,
 				return err
 			}
 			if n == 0 && c.Flags().Changed("batches") {
-				return nil // none were asked for
+				return nil // no batches were requested
 			}
 			quarantine.Use(p, "", plan)
 			defer quarantine.Tell(p)

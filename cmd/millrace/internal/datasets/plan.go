@@ -64,13 +64,14 @@ which stage holds the pipeline up.`,
 	return c
 }
 
-// countedPlan is a plan and what it reads, as JSON.
+// countedPlan is a plan with the amount of data that it reads, as JSON.
 type countedPlan struct {
 	*loaders.Explanation
 	Data *loaders.Counts `json:"data,omitempty"`
 }
 
-// countsText describes what an epoch reads, "" if it was not counted.
+// countsText describes the amount of data that an epoch reads, "" if it was not
+// counted.
 func countsText(c *loaders.Counts) string {
 	if c == nil {
 		return ""

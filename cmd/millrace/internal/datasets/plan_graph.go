@@ -26,7 +26,7 @@ func (f *graphFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.picture, "svg", "", "with --graph: also write a picture to `FILE`, for a browser")
 }
 
-// check refuses flags that say nothing without --graph.
+// check refuses flags that have no effect without --graph.
 func (f *graphFlags) check() error {
 	switch {
 	case f.batches < -1:

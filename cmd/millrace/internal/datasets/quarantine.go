@@ -84,7 +84,7 @@ func extract(p *cli.Program, ledger, path string, overwrite bool) error {
 }
 
 // outside returns the files that must stay as they are. It refuses a copy that would
-// become a file of a dataset: its records have checksums that fit, and nobody would
+// become a file of a dataset: the copied records have valid checksums, so nobody would
 // notice that they are bad.
 func outside(path, ledger string, entries []quarantine.Entry) (inputs []string, err error) {
 	if path, err = filepath.Abs(path); err != nil {

@@ -1,4 +1,5 @@
-// Package estimate is the commands that run a model over a dataset: predict, train, evaluate,
+// Package estimate has the commands that run a model over a dataset: predict, train,
+// evaluate,
 // export and report.
 package estimate
 

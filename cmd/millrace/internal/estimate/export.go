@@ -14,8 +14,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// confineExport confines the process to the run, the model that was trained, the
-// checkpoint, and the folder that the export gets its place in.
+// confineExport confines the process to the run, the trained model, the checkpoint, and
+// the folder in which the export is made.
 func (p *program) confineExport(folder run.Folder, o *run.ExportOptions) error {
 	record, err := folder.Record()
 	if err != nil {

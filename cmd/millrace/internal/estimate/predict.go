@@ -36,8 +36,8 @@ type predictFlags struct {
 	provenance cli.ProvenanceFlag
 }
 
-// ledger returns where predict lists the records that it leaves out, if nobody says:
-// beside the output.
+// ledger returns the default path of the list of records that predict leaves out. It is
+// in the output's folder.
 func (f *predictFlags) ledger() string {
 	if f.out == output.Stdout {
 		return ""
@@ -175,9 +175,9 @@ type prediction struct {
 	complete bool  // it has written all of them
 }
 
-// needs returns what the rest of the prediction touches. The temporary file of an output
-// in one file is open already: it only gets its name. An output in .npz makes more
-// files beside itself.
+// needs returns the files that the rest of the prediction uses. The temporary file of
+// an output in one file is already open, and only has to be renamed. An output in .npz
+// makes more files in the same folder.
 func (j *prediction) needs() *sandbox.Policy {
 	needs := cli.LoaderNeeds(j.plan)
 	needs.Read = append(needs.Read, j.flags.model.Path)
@@ -226,7 +226,7 @@ func (p *program) predictTo(ctx context.Context, j *prediction) error {
 	return j.out.commit(j.counts(scan, source))
 }
 
-// write writes what the model makes of the batches of a source.
+// write writes the model's outputs for the batches of a source.
 func (j *prediction) write(ctx context.Context, model *estimator.Model, source *loaders.Source, run *estimator.RunOptions) error {
 	o := &estimator.PredictOptions{Keep: j.flags.config.Keep}
 	for _, t := range j.outputs {
@@ -253,7 +253,7 @@ func (j *prediction) write(ctx context.Context, model *estimator.Model, source *
 	return nil
 }
 
-// counts returns what the output was made of.
+// counts returns the numbers of records and batches from which the output was made.
 func (j *prediction) counts(scan *loaders.Scan, source *loaders.Source) output.Counts {
 	c := output.Counts{Records: -1, Epochs: j.plan.Epochs, LeftOut: source.LeftOut()}
 	if records, known := order.EpochRecords(j.plan.Spec, scan); known {
@@ -283,8 +283,8 @@ func (j *prediction) columns() []dtype.TensorSpec {
 	return append(j.expected(), j.flags.provenance.Specs()...)
 }
 
-// expected returns the tensors of the output, as far as the model's signature
-// tells them.
+// expected returns the tensors of the output, as far as the model's signature gives
+// them.
 func (j *prediction) expected() []dtype.TensorSpec {
 	var specs []dtype.TensorSpec
 	for _, t := range j.outputs {

@@ -16,8 +16,8 @@ import (
 
 // destination is where the outputs of a prediction go.
 type destination interface {
-	// begin is called when the data files are known. It sets the state to go on from, or
-	// returns that nothing is left to do.
+	// begin is called when the data files are known. It sets the state from which to
+	// resume, or reports that nothing is left to do.
 	begin(p *program, j *prediction, scan *loaders.Scan, run *estimator.RunOptions) (complete bool, err error)
 
 	// write writes the rows of a batch, which ends at the state.
@@ -63,8 +63,8 @@ func (f *oneFile) commit(output.Counts) error { return f.Commit() }
 // inParts is an output in parts.
 type inParts struct{ *output.Parts }
 
-// openParts opens an output in parts. A prediction without a seed of its own takes the
-// one that was drawn when its output was begun.
+// openParts opens an output in parts. If a config has no seed, the prediction uses the
+// seed that was drawn when its output was started.
 func (p *program) openParts(j *prediction, o output.Options) (destination, error) {
 	parts, err := output.OpenParts(j.flags.out, &output.PartsOptions{Options: o, Batches: j.flags.parts, Columns: j.columns()})
 	if err != nil {
@@ -100,7 +100,8 @@ func (f *inParts) write(cols []output.Column, state []byte) error { return f.Wri
 
 func (f *inParts) commit(c output.Counts) error { return f.Commit(c) }
 
-// job returns what the output in parts is made of: who goes on with it needs the same.
+// job describes the inputs of the output in parts. A later process can continue the
+// output only with the same inputs.
 func (j *prediction) job(scan *loaders.Scan) (output.Job, error) {
 	model, err := j.checked.Saved().Digest()
 	if err != nil {

@@ -140,15 +140,16 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 		seconds(summary.Seconds), figures.Number(summary.StepsPerSecond), figures.Number(summary.ExamplesPerSecond))
 }
 
-// continuation says how a finished run continues, by what ended it.
+// continuation says how to continue a finished run, depending on why it ended.
 var continuation = map[string]string{
 	estimator.EndedBySteps: "more train.steps in the run config, or --steps N, continue it",
 	estimator.EndedByData:  "a loader with more epochs, and --allow-changed loader, train on the data again",
 	estimator.EndedByStop:  "another stop in the run config, or none, continues it",
 }
 
-// confineTraining confines the process to what the training touches: the data, the model, a
-// checkpoint to begin with, and the folder of the run, which it makes.
+// confineTraining confines the process to the files of the training: the data, the
+// model, a checkpoint to begin with, and the folder of the run, which confineTraining
+// makes.
 func (p *program) confineTraining(r *run.Run, flags *trainFlags) error {
 	if err := os.MkdirAll(flags.dir, 0o777); err != nil {
 		return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
@@ -162,8 +163,8 @@ func (p *program) confineTraining(r *run.Run, flags *trainFlags) error {
 	return p.Confine(needs)
 }
 
-// checkpointPaths returns what a process reads of a checkpoint: a folder, or that of the
-// files which begin with a prefix.
+// checkpointPaths returns the paths that a process reads of a checkpoint: a folder, or
+// the folder of the files whose names begin with a prefix.
 func checkpointPaths(name string) []string {
 	if name == "" || name == run.Latest || name == run.Best {
 		return nil
@@ -171,8 +172,8 @@ func checkpointPaths(name string) []string {
 	return []string{name, filepath.Dir(name)}
 }
 
-// lastStep returns the step that a training ends with, given the one of its config and
-// that of the end of the data. 0: not known.
+// lastStep returns the last step of a training, given the last step in its config and
+// the one at the end of the data. 0 stands for unknown.
 func lastStep(config, data int64) int64 {
 	if config == 0 || data == 0 {
 		return max(config, data)
@@ -194,7 +195,7 @@ func metricText(e *estimator.Evaluation) string {
 	return text
 }
 
-// classText writes the figures of the classes that have names, a line each.
+// classText prints the figures of the classes that have names, one line for each class.
 func classText(e *estimator.Evaluation) string {
 	var text strings.Builder
 	for _, name := range e.Names {

@@ -8,8 +8,8 @@ import (
 	"millrace/estimator"
 )
 
-// mostProfiled is how many steps a profile may have: a trace holds each execution of
-// each operation.
+// mostProfiled is the largest number of steps in a profile: a trace holds each
+// execution of each operation.
 const mostProfiled = 100
 
 // stepsFlag is a flag whose value is a range of steps, "10:15".

@@ -17,23 +17,23 @@ import (
 	"millrace/internal/base/terminal"
 )
 
-// figuresEvery is the time of the steps that the figures of the progress line are
-// of. Figures that change faster cannot be read.
+// figuresEvery is the interval over which the figures of the progress line are
+// averaged. Figures that change faster cannot be read.
 const figuresEvery = time.Second
 
 // trainProgress shows the progress of a training on a terminal: one line at its
 // bottom that is rewritten. Other lines appear above it.
 type trainProgress struct {
-	last  func() int64 // the step that the training ends with; 0: not known
+	last  func() int64 // the last step of the training; 0: not known
 	bars  *mpb.Progress
 	bar   *mpb.Bar
 	drawn time.Time // when bar got its length
 	now   func() time.Time
 
-	mu     sync.Mutex // guards what follows: the bar is drawn by a goroutine of its own
+	mu     sync.Mutex // guards the fields below: a separate goroutine draws the bar
 	began  time.Time
-	steps  int64 // what last has returned
-	first  int64 // the step that the training went on after
+	steps  int64 // the last result of last
+	first  int64 // the step after which the training was resumed
 	step   int64
 	loss   float64
 	total  estimator.Progress
@@ -41,7 +41,7 @@ type trainProgress struct {
 	marked estimator.Progress // total at the end of window
 }
 
-// newTrainProgress returns the progress of a training that goes on after a step.
+// newTrainProgress returns the progress of a training that resumes after a step.
 func newTrainProgress(last func() int64, first int64) *trainProgress {
 	p := &trainProgress{last: last, steps: last(), now: time.Now, first: first, step: first, loss: math.NaN()}
 	p.began = p.now()
@@ -60,8 +60,8 @@ func (t *trainProgress) show(w io.Writer) {
 	}
 }
 
-// made counts a step. It draws nothing while it holds the lock: the goroutine that
-// draws may be waiting for it.
+// made counts a step. It draws nothing while it holds the lock, because the drawing
+// goroutine may be waiting for the lock.
 func (t *trainProgress) made(s *estimator.Step) {
 	t.count(s)
 	if now := t.now(); t.bar != nil && now.Sub(t.drawn) >= cli.RedrawEvery {
@@ -69,7 +69,7 @@ func (t *trainProgress) made(s *estimator.Step) {
 		if last := t.last(); t.expect(last) {
 			t.bar.SetTotal(last, false)
 		}
-		t.bar.SetCurrent(min(s.Step, t.steps-1)) // a bar that is full is removed at once
+		t.bar.SetCurrent(min(s.Step, t.steps-1)) // a full bar is removed at once
 	}
 }
 
@@ -85,8 +85,8 @@ func (t *trainProgress) count(s *estimator.Step) {
 	}
 }
 
-// expect sets the last step, which bad records that are left out make smaller. It reports
-// whether it is another one.
+// expect sets the last step, which falls when bad records are left out. It reports
+// whether the step has changed.
 func (t *trainProgress) expect(last int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,16 +97,16 @@ func (t *trainProgress) expect(last int64) bool {
 	return changed
 }
 
-// minus returns what a did without b.
+// minus returns the difference of a and b.
 func minus(a, b estimator.Progress) estimator.Progress {
 	return estimator.Progress{
 		Steps: a.Steps - b.Steps, Examples: a.Examples - b.Examples, Duration: a.Duration - b.Duration, InputWait: a.InputWait - b.InputWait,
 	}
 }
 
-// status returns the line: "1,234/2,000  loss 0.1234  812 steps/s  25,984
-// examples/s  input wait 3%  2s left". What does not fit into the width is left
-// out, the least important part first.
+// status returns the line: "1,234/2,000 loss 0.1234 812 steps/s 25,984 examples/s input
+// wait 3% 2s left". Parts that do not fit into the width are left out, the least
+// important first.
 func (t *trainProgress) status(width int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +132,7 @@ func (t *trainProgress) status(width int) string {
 	return join(text[:])
 }
 
-// join puts the parts that are there one after the other.
+// join joins the parts that are not empty.
 func join(parts []string) string {
 	var line strings.Builder
 	for _, part := range parts {
@@ -144,8 +144,8 @@ func join(parts []string) string {
 	return line.String()
 }
 
-// left returns the time left, "" if it is not known. It counts with the time that
-// evaluations and checkpoints have taken so far.
+// left returns the time left, "" if it is not known. The estimate includes the time
+// that evaluations and checkpoints have taken so far.
 func (t *trainProgress) left() string {
 	if t.steps <= t.step {
 		return ""
@@ -163,12 +163,12 @@ func (t *trainProgress) stop() {
 	t.bars.Wait()
 }
 
-// reporter prints what a training tells to standard error: to a terminal with a
-// [trainProgress], elsewhere a line each.
+// reporter prints the messages of a training to standard error: to a terminal with a
+// [trainProgress], elsewhere one line each.
 type reporter struct {
 	p     *program
-	quiet bool         // only what a person must know
-	steps func() int64 // the step that the training ends with; 0: not known
+	quiet bool         // prints only necessary messages
+	steps func() int64 // the last step of the training; 0: not known
 	live  *trainProgress
 }
 
@@ -234,7 +234,7 @@ func (r *reporter) evaluated(e *estimator.Evaluated) error {
 	return nil
 }
 
-// stop removes the progress. What comes later is printed as usual.
+// stop removes the progress line. Later messages are printed as usual.
 func (r *reporter) stop() {
 	if r.live != nil {
 		r.live.stop()

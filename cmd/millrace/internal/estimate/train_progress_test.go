@@ -26,7 +26,7 @@ func TestTrainProgress(t *testing.T) {
 	if got := p.status(len(want)); got != want {
 		t.Errorf("status %q, want %q", got, want)
 	}
-	// The figures are of the second second, the time left is of both.
+	// The figures cover only the second second; the time left is computed from both.
 	after(1210, 2*time.Second, 600*time.Millisecond)
 	want = "1,210/2,000  loss 0.1235  10 steps/s  320 examples/s  input wait 50%  8s left"
 	if got := p.status(len(want)); got != want {
@@ -43,7 +43,7 @@ func TestTrainProgress(t *testing.T) {
 	}
 }
 
-// Without a last step there is no time left to tell, and no length of a bar.
+// Without a last step the line has no time left, and the bar has no length.
 func TestTrainProgressWithoutEnd(t *testing.T) {
 	p := newTrainProgress(func() int64 { return 0 }, 0)
 	p.made(&estimator.Step{Step: 3, Loss: 1.5, Total: estimator.Progress{Steps: 3, Examples: 6, Duration: 6 * time.Second}})

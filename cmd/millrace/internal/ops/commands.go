@@ -1,4 +1,5 @@
-// Package ops is the command ops and its subcommands, which make TensorFlow operations.
+// Package ops has the command ops and its subcommands, which make TensorFlow
+// operations.
 package ops
 
 import (

@@ -44,7 +44,7 @@ Loading runs the library's code: show only libraries that you trust.`,
 	return c
 }
 
-// printOps prints what a library registers.
+// printOps prints the operations that a library registers.
 func (p *program) printOps(info *ops.Info) error {
 	var b strings.Builder
 	built := ""

@@ -1,5 +1,5 @@
-// Package runtimes is the command runtime and its subcommands, which install, describe and try
-// the TensorFlow runtime.
+// Package runtimes has the command runtime and its subcommands, which install, describe
+// and try the TensorFlow runtime.
 package runtimes
 
 import (

@@ -14,7 +14,7 @@ import (
 	"millrace/internal/tool/doctor"
 )
 
-// doctorResult is what runtime doctor --json prints.
+// doctorResult is the output of runtime doctor --json.
 type doctorResult struct {
 	OK       bool             `json:"ok"`
 	Findings []doctor.Finding `json:"findings"`
@@ -78,9 +78,8 @@ func (p *program) printFinding(f doctor.Finding) error {
 	return p.Printf("%-4s  %-12s  -> %s\n", "", "", f.Remedy)
 }
 
-// probe returns a command that starts this program again to try a runtime. The
-// command is verbose: otherwise the last messages of a library that crashes are
-// lost.
+// probe returns a command that starts this program again to try a runtime. The command
+// is verbose, because otherwise the last messages of a crashing library are lost.
 func (p *program) probe(ctx context.Context, dir string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// runtimeInfo is what runtime info prints.
+// runtimeInfo is the output of runtime info.
 type runtimeInfo struct {
 	Path      string               `json:"path"`
 	Version   string               `json:"version"`

@@ -76,8 +76,8 @@ only its own list vouches for, so take archives from people you trust.`,
 	return c
 }
 
-// prelink makes the copies that open faster. That they cannot be made is no
-// failure, because the originals work as well.
+// prelink makes the copies of the libraries that open faster. If they cannot be made
+// this is no failure, because the originals work as well.
 func (p *program) prelink(ctx context.Context, dir string) error {
 	_, err := install.Prelink(ctx, dir, &install.PrelinkOptions{Progress: p.Stderr})
 	if err == nil || errors.Is(err, millrace.ErrCanceled) {
@@ -87,8 +87,8 @@ func (p *program) prelink(ctx context.Context, dir string) error {
 	return nil
 }
 
-// buildOperations compiles the dataset operations after an install. That they
-// cannot be compiled is no failure, because everything works without them.
+// buildOperations compiles the dataset operations after an install. If they cannot be
+// compiled this is no failure, because everything works without them.
 func (p *program) buildOperations(ctx context.Context, dir string) error {
 	o := operationsOptions()
 	o.Progress = p.Stderr
@@ -100,8 +100,8 @@ func (p *program) buildOperations(ctx context.Context, dir string) error {
 	return nil
 }
 
-// operationsOptions returns the compiler that the environment names, as make
-// and its kin read it.
+// operationsOptions returns the compiler that the environment names in the same
+// variables as for make.
 func operationsOptions() *install.OperationsOptions {
 	return &install.OperationsOptions{
 		Compiler: strings.Fields(os.Getenv("CXX")),

@@ -23,7 +23,8 @@ import (
 	"millrace/serving/rpc"
 )
 
-// accessFlags are the flags that say who may ask, by which ports, and how models share them.
+// accessFlags are the flags that control who may send requests, by which ports, and how
+// models share them.
 type accessFlags struct {
 	restTLS       string // file of an SSLConfig
 	onePort       bool
@@ -47,7 +48,8 @@ func (f *accessFlags) table() []flagRow {
 	}
 }
 
-// check refuses flags that cannot be, and those that mean nothing without another.
+// check refuses flags with impossible values, and those that have no effect without
+// another.
 func (f *accessFlags) check(c *cobra.Command, restPort int, sslFile string, batching bool) error {
 	switch {
 	case f.onePort && restPort == 0:
@@ -64,7 +66,7 @@ func (f *accessFlags) check(c *cobra.Command, restPort int, sslFile string, batc
 	return nil
 }
 
-// authenticator returns who may ask, nil for everybody.
+// authenticator returns the authenticator of requests, nil if everybody may send them.
 func (f *accessFlags) authenticator() (auth.Authenticator, error) {
 	var all []auth.Authenticator
 	if f.tokens != "" {
@@ -117,13 +119,14 @@ func readTokens(path string) (map[string]string, error) {
 	return identities, nil
 }
 
-// access is what the flags give.
+// access is the result of reading the flags.
 type access struct {
 	who     auth.Authenticator // nil: everybody
 	restTLS *tls.Config        // nil: no TLS
 }
 
-// open reads what the flags name, and the settings of models into their configurations.
+// open reads the files that the flags name, and adds the settings of models to their
+// configurations.
 func (f *accessFlags) open(configs []serving.ModelConfig) (a access, err error) {
 	if a.who, err = f.authenticator(); err != nil {
 		return a, err
@@ -151,7 +154,7 @@ func (a *access) paths(other http.Handler, models *serving.Server) http.Handler 
 func (a *access) rest(o *restapi.ServerOptions, models *serving.Server, onePort bool) *restapi.ServerOptions {
 	o.Authenticate, o.Other = a.who, a.paths(o.Other, models)
 	o.Open = []string{"/healthz", "/readyz"}
-	if !onePort { // else the port ends TLS
+	if !onePort { // otherwise TLS ends at the port
 		o.TLS = a.restTLS
 	}
 	return o

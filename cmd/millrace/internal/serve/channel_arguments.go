@@ -14,12 +14,13 @@ import (
 	"millrace/serving/rpc"
 )
 
-// channelArguments is what --grpc_channel_arguments says, by the names of gRPC's C library.
+// channelArguments is the parsed value of --grpc_channel_arguments. The arguments have
+// the names of gRPC's C library.
 type channelArguments struct {
 	server   keepalive.ServerParameters
 	client   keepalive.EnforcementPolicy // what clients may do
 	options  []grpc.ServerOption
-	received int      // bytes of a message; 0: not said
+	received int      // largest message in bytes; 0: not given
 	unknown  []string // keys without a counterpart
 }
 
@@ -53,7 +54,7 @@ func (a *channelArguments) parse(text string) error {
 	return nil
 }
 
-// setters returns what sets each argument.
+// setters returns a function for each argument that sets it.
 func (a *channelArguments) setters() map[string]func(int64) {
 	milliseconds := func(to *time.Duration) func(int64) {
 		return func(n int64) { *to = time.Duration(n) * time.Millisecond }

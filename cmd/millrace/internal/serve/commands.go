@@ -1,4 +1,4 @@
-// Package serve is the command serve.
+// Package serve has the command serve.
 package serve
 
 import (

@@ -73,14 +73,15 @@ type serveFlags struct {
 	access accessFlags
 }
 
-// flagRow is a flag of serve. TensorFlow Serving's have underscores or one word; docs/serving.md
-// lists those.
+// flagRow is a flag of serve. The flags of TensorFlow Serving have underscores or one
+// word; docs/serving.md lists them.
 type flagRow struct {
 	name   string
 	define func(s *pflag.FlagSet, name, usage string)
 	usage  string
-	// nothing says why the flag means nothing here. It is accepted, so that a manifest need not
-	// change, and a line of the log says so. "": the flag does what its usage says.
+	// nothing is the reason why the flag has no effect here. The flag is accepted, so
+	// that a manifest need not change, and a line of the log gives the reason. "": the
+	// flag has the effect that its usage describes.
 	nothing string
 }
 
@@ -93,7 +94,8 @@ func (f *serveFlags) table() []flagRow {
 	return all
 }
 
-// modelFlags are about which models to serve, and how they come and go.
+// modelFlags are the flags that choose the models to serve, and how they are loaded and
+// unloaded.
 func (f *serveFlags) modelFlags() []flagRow {
 	return []flagRow{
 		{name: "model", define: list(&f.models), usage: "serve the model in DIR by a name, `NAME=DIR`; may be repeated"},
@@ -116,7 +118,7 @@ func (f *serveFlags) modelFlags() []flagRow {
 	}
 }
 
-// listeningFlags are about where the server listens.
+// listeningFlags are the flags for the server's ports.
 func (f *serveFlags) listeningFlags() []flagRow {
 	return []flagRow{
 		{name: "host", define: text(&f.host, "localhost"), usage: "`ADDRESS` to listen on; 0.0.0.0 for all"},
@@ -134,7 +136,7 @@ func (f *serveFlags) listeningFlags() []flagRow {
 	}
 }
 
-// requestFlags are about single requests and what they may take.
+// requestFlags are the flags for single requests and their limits.
 func (f *serveFlags) requestFlags() []flagRow {
 	return []flagRow{
 		{name: "max-body", define: number64(&f.maxBody, 64<<20), usage: "longest body of a HTTP request in bytes"},
@@ -147,7 +149,7 @@ func (f *serveFlags) requestFlags() []flagRow {
 	}
 }
 
-// batchingFlags are about requests that share runs.
+// batchingFlags are the flags for requests that share runs.
 func (f *serveFlags) batchingFlags() []flagRow {
 	return []flagRow{
 		{name: "enable_batching", define: truth(&f.batching, false), usage: "run the requests that wait in batches"},
@@ -156,7 +158,7 @@ func (f *serveFlags) batchingFlags() []flagRow {
 	}
 }
 
-// tensorflowFlags are about TensorFlow's sessions.
+// tensorflowFlags are the flags for TensorFlow's sessions.
 func (f *serveFlags) tensorflowFlags() []flagRow {
 	return []flagRow{
 		{name: "tensorflow_session_parallelism", define: number(&f.sessionThreads, 0), usage: "both of the next two, where they are not given"},
@@ -169,7 +171,7 @@ func (f *serveFlags) tensorflowFlags() []flagRow {
 	}
 }
 
-// operationFlags are about running the server.
+// operationFlags are the flags for running the server.
 func (f *serveFlags) operationFlags() []flagRow {
 	return []flagRow{
 		{name: "drain-delay", define: duration(&f.drainDelay, 0), usage: "after SIGTERM, go on answering new requests for this `TIME` while /readyz and gRPC's health service say that the server is not ready"},
@@ -188,7 +190,7 @@ func (f *serveFlags) operationFlags() []flagRow {
 	}
 }
 
-// emptyFlags are flags of TensorFlow Serving that mean nothing here.
+// emptyFlags are flags of TensorFlow Serving that have no effect here.
 func emptyFlags() []flagRow {
 	const noLite = "models of TensorFlow Lite are not served"
 	ignored, none := new(string), new(bool)
@@ -207,7 +209,7 @@ func emptyFlags() []flagRow {
 	}
 }
 
-// add declares the flags. Those that mean nothing do not appear in the help.
+// add declares the flags. Flags without effect do not appear in the help.
 func (f *serveFlags) add(c *cobra.Command) {
 	s := c.Flags()
 	s.SortFlags = false

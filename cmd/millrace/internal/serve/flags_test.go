@@ -30,8 +30,8 @@ const servingFlags = `port=8500 grpc_socket_path rest_api_port=0 rest_api_num_th
 // docsTable is where docs/serving.md has the table.
 const docsTable = "../../../../docs/serving.md"
 
-// Each flag of TensorFlow Serving is declared, and documented with what it does or why it means
-// nothing.
+// Each flag of TensorFlow Serving is declared, and documented with its effect or the
+// reason why it has none.
 func TestServingFlags(t *testing.T) {
 	var f serveFlags
 	c := &cobra.Command{}
@@ -65,7 +65,7 @@ func TestServingFlags(t *testing.T) {
 	checkTable(t, rows.String())
 }
 
-// checkTable compares the rows with the rows on the page, or writes them.
+// checkTable compares the rows with the rows on the page, or writes them to it.
 func checkTable(t *testing.T, rows string) {
 	t.Helper()
 	text, err := os.ReadFile(docsTable)

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// tuneGo sets what Go's scheduler and collector do for a server whose requests may take
-// so many bytes, until the function that it returns is called. What the environment
-// sets stays.
+// tuneGo sets Go's scheduler and collector for a server whose requests may take the
+// given number of bytes. The settings hold until the returned function is called.
+// Settings in the environment take precedence.
 func tuneGo(requests int64) (end func()) {
 	spreadProcessors()
 	keep, unlimit := collectLate(), limitHeap(requests)
@@ -19,16 +19,17 @@ func tuneGo(requests int64) (end func()) {
 	}
 }
 
-// gcBallast has the collector run seldom. Requests leave garbage quickly while little is
-// kept, the tensors being C memory: by Go's default the collector would run dozens of
-// times a second, each time for some milliseconds in which requests wait for processors.
-// The ballast counts as memory that is kept, but nothing touches it, so that it
-// takes none: the collector runs each 128 MB at most. A higher GOGC would do the same, and
-// let a server with many connections take several times the memory that it keeps.
+// gcBallast makes the collector run rarely. Requests leave garbage quickly although
+// little memory stays in use, because tensors are C memory. With Go's default the
+// collector would run dozens of times a second, each time for some milliseconds in
+// which requests wait for processors. The ballast counts as memory in use, but is never
+// touched, so it takes no real memory: the collector runs once for each 128 MB of
+// garbage at most. A higher GOGC would do the same, but a server with many connections
+// could then take several times the memory that it uses.
 const gcBallast = 128 << 20
 
-// collectLate has the collector run seldom until the function that it returns is called,
-// unless the environment says how often.
+// collectLate makes the collector run rarely until the returned function is called,
+// unless the environment sets how often it runs.
 func collectLate() (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -37,26 +38,26 @@ func collectLate() (end func()) {
 	return func() { runtime.KeepAlive(ballast) }
 }
 
-// spreadProcessors has Go run twice as many goroutines at a time as there are
-// processors, unless the environment says how many. A run of a model is a call into C, which
-// keeps its place among them until the scheduler notices, after up to 10 ms. With one
-// place for each processor, runs take all of them, and requests that have arrived
-// are not read meanwhile.
+// spreadProcessors lets Go run twice as many goroutines at a time as there are
+// processors, unless the environment sets the number. A run of a model is a call into
+// C. It occupies one of these places until the scheduler notices, after up to 10 ms.
+// With one place for each processor, runs would take all places, and requests that have
+// arrived would not be read meanwhile.
 func spreadProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }
 
-// heapRest is what the server may keep beside the memory of requests: its connections,
-// and garbage.
+// heapRest is the memory for the server's connections and garbage, in addition to the
+// memory of requests.
 const heapRest = 256 << 20
 
-// limitHeap has the collector run more often before Go takes more memory than twice what
-// requests may take, until the function that it returns is called. Otherwise it would run
-// when there is as much garbage as there is memory in use, and pages of long bodies that
-// are free again would stay with the process while others are taken. The limit is a
-// soft one: what is in use goes beyond it. The environment may have another.
+// limitHeap makes the collector run more often before Go takes more than twice the
+// memory of requests, until the returned function is called. Otherwise it would run
+// only when there is as much garbage as memory in use, and freed pages of long bodies
+// would stay with the process while other pages are taken. The limit is soft: memory in
+// use may exceed it. The environment may set another one.
 func limitHeap(requests int64) (end func()) {
 	if os.Getenv("GOMEMLIMIT") != "" || requests > math.MaxInt64/4 {
 		return func() {}

@@ -9,20 +9,21 @@ import (
 	"millrace/serving/configfile"
 )
 
-// noteHangups has SIGHUP ask for another look at the config file of models. It is called before the
-// first look, so that a reload right after the start does not end the program.
+// noteHangups makes SIGHUP request another reading of the models' config file. It is
+// called before the first reading, so that a reload right after the start does not end
+// the program.
 func (s *modelServer) noteHangups() {
 	s.hangups = make(chan struct{}, 1)
 	s.program.OnHangup(func() {
 		select {
 		case s.hangups <- struct{}{}:
-		default: // one that is still to be read counts for both
+		default: // a pending request covers this one, too
 		}
 	})
 }
 
-// rereadWhenAsked reads the config file of models again for each SIGHUP, and as often as a flag
-// says, until ctx is done.
+// rereadWhenAsked reads the models' config file again for each SIGHUP, and at the
+// interval of a flag, until ctx is done.
 func (s *modelServer) rereadWhenAsked(ctx context.Context) {
 	var ticks <-chan time.Time
 	if s.flags.configPoll > 0 {
@@ -45,7 +46,7 @@ func (s *modelServer) rereadWhenAsked(ctx context.Context) {
 	}()
 }
 
-// reread reads the config file of models again.
+// reread reads the models' config file again.
 func (s *modelServer) reread(ctx context.Context) {
 	configs, err := configfile.ReadModels(s.flags.configFile)
 	if err == nil {
@@ -56,8 +57,8 @@ func (s *modelServer) reread(ctx context.Context) {
 	}
 }
 
-// delay goes on answering new requests while the server says that it is not ready, so that
-// whoever sends requests has the time to notice.
+// delay continues to answer new requests while the server reports that it is not ready,
+// so that load balancers and other clients have time to notice.
 func (s *modelServer) delay() error {
 	if s.flags.drainDelay == 0 {
 		return nil

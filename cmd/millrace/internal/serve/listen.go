@@ -18,7 +18,8 @@ import (
 	"millrace/serving/rpc"
 )
 
-// The paths that orchestrators ask: whether the process lives, and whether it can answer requests.
+// The paths that orchestrators request, to find out whether the process lives, and
+// whether it can answer requests.
 const (
 	healthPath = "/healthz"
 	readyPath  = "/readyz"
@@ -114,8 +115,9 @@ func (s *modelServer) webOptions() *restapi.ServerOptions {
 	}}
 }
 
-// metricsPath returns TensorFlow Serving's path of the metrics, as --monitoring_config_file has it; ""
-// if that file switches them off. They are at /metrics all the same.
+// metricsPath returns TensorFlow Serving's path of the metrics from the file of
+// --monitoring_config_file; "" if that file switches them off. The metrics are also at
+// /metrics.
 func (s *modelServer) metricsPath() string {
 	switch {
 	case s.monitoring == nil:

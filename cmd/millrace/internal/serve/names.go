@@ -13,10 +13,11 @@ const (
 	servingStarter = "tf_serving_entrypoint.sh"
 )
 
-// Arguments returns the arguments of a command line, with its program as the first. By the names
-// of TensorFlow Serving the program is the command serve with defaults as there: it listens on all
-// addresses, and by the name of the program only for gRPC. What the script takes from the
-// environment is MODEL_NAME and MODEL_BASE_PATH.
+// Arguments returns the arguments of a command line, whose first element is the
+// program. By the names of TensorFlow Serving the program is the command serve with
+// TensorFlow Serving's defaults: it listens on all addresses, and by the name of the
+// program only for gRPC. Like the script it reads MODEL_NAME and MODEL_BASE_PATH from
+// the environment.
 func Arguments(line []string, getenv func(string) string) []string {
 	if len(line) == 0 {
 		return nil

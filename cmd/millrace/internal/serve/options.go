@@ -46,7 +46,7 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 		},
 	}
 	if o.RequestMemory = f.memory; f.memory == 0 {
-		o.RequestMemory = budget.DefaultLimit() // within the sandbox it cannot be found out
+		o.RequestMemory = budget.DefaultLimit() // the sandbox hides the files that give it
 	}
 	if f.logging.FilenamePrefix != "" {
 		o.Logging = &f.logging
@@ -98,7 +98,7 @@ func (f *serveFlags) batch(o *serving.Options, parameters *batching.Options, own
 	}
 }
 
-// session returns the options of TensorFlow's sessions that are flags.
+// session returns the options of TensorFlow's sessions from flags.
 func (f *serveFlags) session() *tfbridge.SessionOptions {
 	return &tfbridge.SessionOptions{
 		SoftPlacement: true, GPUMemoryFraction: f.gpuFraction,
@@ -106,7 +106,7 @@ func (f *serveFlags) session() *tfbridge.SessionOptions {
 	}
 }
 
-// readSession adds what files say of TensorFlow's sessions.
+// readSession adds the options of TensorFlow's sessions from files.
 func (f *serveFlags) readSession(o *serving.Options) (err error) {
 	if f.sessionFile != "" {
 		if o.Model.Session.Config, err = configfile.ReadSession(f.sessionFile); err != nil {
@@ -119,8 +119,8 @@ func (f *serveFlags) readSession(o *serving.Options) (err error) {
 	return err
 }
 
-// readPlatform replaces the options that --platform_config_file has a say in. As in TensorFlow
-// Serving, flags about session, batching, tags and warmup do not count then.
+// readPlatform replaces the options that --platform_config_file sets. As in TensorFlow
+// Serving, flags about session, batching, tags and warmup have no effect then.
 func (f *serveFlags) readPlatform(o *serving.Options) error {
 	p, err := configfile.ReadPlatform(f.platformFile)
 	if err != nil {

@@ -42,7 +42,7 @@ func configOf(t *testing.T, o *serving.Options) *tfproto.ConfigProto {
 	return c
 }
 
-// Flags of TensorFlow Serving become the options of the library that they stand for.
+// Flags of TensorFlow Serving set the corresponding options of the library.
 func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -97,7 +97,8 @@ func TestOptions(t *testing.T) {
 			return fmt.Sprint(o.Batching != nil, o.ModelBatching != nil, o.Model.Inline)
 		}, "true false true"},
 		{"--enable_batching --tensorflow_inter_op_parallelism=2", func(o *serving.Options) any { return o.Model.Inline }, false},
-		// The flags about session, batching, tags and warmup do not count beside it.
+		// With that file the flags about session, batching, tags and warmup have no
+		// effect.
 		{"--tensorflow_intra_op_parallelism=1 --num_request_iterations_for_warmup=6 --platform_config_file=" + platform, func(o *serving.Options) any {
 			return fmt.Sprint(threads(o), " ", configOf(t, o).GetOperationTimeoutInMs(), " ", o.Batching.MaxBatchSize, o.Model.Tags, o.SkipModelWarmup, o.WarmupIterations, bfloat16(o))
 		}, "0 0 9 11 [mine] false 4 ON"},
@@ -114,7 +115,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What a flag cannot be is refused in one line that names it, or the file and the field.
+// A flag with an impossible value is refused in one line that names it, or the file and
+// the field.
 func TestOptionsRefused(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad")
 	if err := os.WriteFile(bad, []byte(`platform_configs { key: "caffe" value {} }`), 0o644); err != nil {

@@ -54,7 +54,7 @@ func portNumber(f *serveFlags, flag string) int {
 	return f.restPort
 }
 
-// portError says why a port could not be opened.
+// portError explains why a port could not be opened.
 func (s *modelServer) portError(flag string, err error) error {
 	number := portNumber(s.flags, flag)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -27,9 +27,9 @@ import (
 // probeTime is how long a probe waits for its answer.
 const probeTime = 5 * time.Second
 
-// probe asks a server whether it is ready. Without flags that say where it listens, and if the first
-// process of the container is this program, it asks that one, by its own flags: the health
-// check of an image need not know them.
+// probe asks a server whether it is ready. If no flag gives the server's address, and
+// the first process of the container is this program, probe asks that process, by its
+// own flags. So the health check of an image need not know the flags.
 func (p *program) probe(c *cobra.Command, f *serveFlags) error {
 	where := []string{"host", "port", "rest_api_port", "grpc_socket_path"}
 	if !slices.ContainsFunc(where, c.Flags().Changed) {
@@ -82,8 +82,8 @@ func (p *program) probeHTTP(ctx context.Context, address string) error {
 	return p.Printf("%s\n", said)
 }
 
-// probeRPC asks gRPC's health service. Of a server with TLS it does not check the certificate: it
-// says nothing to the server that others must not read.
+// probeRPC asks gRPC's health service. It does not check the certificate of a server
+// with TLS, because it sends nothing secret.
 func (p *program) probeRPC(ctx context.Context, f *serveFlags, address string) error {
 	secure := insecure.NewCredentials()
 	if f.sslFile != "" {
@@ -91,7 +91,7 @@ func (p *program) probeRPC(ctx context.Context, f *serveFlags, address string) e
 		if err != nil {
 			return err
 		}
-		config.InsecureSkipVerify = true // and, for mutual TLS, shows the server its own certificate
+		config.InsecureSkipVerify = true // for mutual TLS it shows the server's own certificate
 		secure = credentials.NewTLS(config)
 	}
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(secure), grpc.WithNoProxy())
@@ -109,8 +109,8 @@ func (p *program) probeRPC(ctx context.Context, f *serveFlags, address string) e
 	return p.Printf("ok\n")
 }
 
-// firstProcess returns the flags of the first process if that is this program: nil if it runs
-// another command.
+// firstProcess returns the flags of the first process if that is this program running
+// serve, and nil otherwise.
 func firstProcess() (f *serveFlags, ours bool) {
 	own, err := os.Stat("/proc/self/exe")
 	if err != nil || os.Getpid() == 1 {
@@ -127,7 +127,8 @@ func firstProcess() (f *serveFlags, ours bool) {
 	return flagsOf(strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00")), true
 }
 
-// flagsOf returns the flags of serve on a command line, nil if it is another command's.
+// flagsOf returns the flags of serve on a command line, nil if the command is another
+// one.
 func flagsOf(line []string) *serveFlags {
 	args := Arguments(line, os.Getenv)
 	at := slices.Index(args, "serve")

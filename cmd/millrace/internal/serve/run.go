@@ -52,7 +52,7 @@ func (p *program) serve(ctx context.Context, flags *serveFlags, ignored []flagRo
 	if s.metrics, err = metrics.New(s.registry, s.serves); err != nil {
 		return err
 	}
-	if flags.socket != "" { // before the sandbox, which knows no sockets
+	if flags.socket != "" { // before the sandbox, which has no rule for UNIX sockets
 		if s.socket, err = listenUnix(flags.socket); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (p *program) serve(ctx context.Context, flags *serveFlags, ignored []flagRo
 	}
 }
 
-// readSettings reads what flags say of the interfaces.
+// readSettings reads the settings of the interfaces from flags.
 func (s *modelServer) readSettings() (err error) {
 	if s.flags.sslFile != "" {
 		if s.tls, err = configfile.ReadTLS(s.flags.sslFile); err != nil {
@@ -172,7 +172,7 @@ func (s *modelServer) stuckRuns() float64 {
 	return float64(len(s.models.StuckRuns()))
 }
 
-// load returns how much the server has to do, false before the server exists.
+// load returns the amount of work that the server has, false before the server exists.
 func (s *modelServer) load() (serving.Load, bool) {
 	if s.models == nil {
 		return serving.Load{}, false
@@ -180,7 +180,8 @@ func (s *modelServer) load() (serving.Load, bool) {
 	return s.models.Load(), true
 }
 
-// traffic returns what shadow copies and caches did, nil before the server exists.
+// traffic returns the figures of shadow copies and caches, nil before the server
+// exists.
 func (s *modelServer) traffic() map[string]serving.Traffic {
 	if s.models == nil {
 		return nil

@@ -10,20 +10,21 @@ import (
 	"millrace/serving"
 )
 
-// needs returns what a server touches: the folders of the models, in which new versions
-// may appear. Other files that flags name have been read by now, and the ports are bound.
+// needs returns the files that a server uses: the folders of the models, in which new
+// versions may appear. Other files that flags name have already been read, and the
+// ports are bound.
 func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loaders.Plan) *sandbox.Policy {
 	needs := &sandbox.Policy{}
 	for _, m := range models {
 		needs.Read = append(needs.Read, versions(m.BasePath)...)
-		if above := filepath.Dir(m.BasePath); f.configFile != "" && above != "/" && above != "." { // who adds a model puts it next to others
+		if above := filepath.Dir(m.BasePath); f.configFile != "" && above != "/" && above != "." { // a new model is usually put next to others
 			needs.Read = append(needs.Read, cli.Expected(above))
 		}
 	}
 	for _, plan := range plans {
 		needs.Read = append(needs.Read, plan.Path, plan.ManifestPath)
 	}
-	if f.configFile != "" { // who replaces the file makes another
+	if f.configFile != "" { // replacing the file makes a new one
 		needs.Read = append(needs.Read, filepath.Dir(f.configFile))
 	}
 	if f.logging.FilenamePrefix != "" {
@@ -35,8 +36,8 @@ func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loade
 	return needs
 }
 
-// versions returns a model's folder and the links in it. A folder that is not there yet may
-// be made while the server runs: then it is the first one above that exists.
+// versions returns a model's folder and the links in it. A missing folder may be made
+// while the server runs, so the first existing folder above it is returned.
 func versions(base string) []string {
 	entries, err := os.ReadDir(base)
 	if err != nil {

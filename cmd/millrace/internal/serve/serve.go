@@ -68,7 +68,8 @@ the network, unless --allow-op names them. This check is not a sandbox.`,
 	return c
 }
 
-// check refuses flags that cannot be, and those that mean nothing without another.
+// check refuses flags with impossible values, and those that have no effect without
+// another.
 func (f *serveFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	if len(f.models) == 0 && f.base == "" && f.configFile == "" {
@@ -138,7 +139,7 @@ func (f *serveFlags) checkValues(c *cobra.Command) error {
 	return nil
 }
 
-// ignored returns the flags that are given although they mean nothing here.
+// ignored returns the given flags that have no effect here.
 func (f *serveFlags) ignored(c *cobra.Command) []flagRow {
 	var given []flagRow
 	for _, flag := range f.table() {

@@ -15,7 +15,7 @@ import (
 	"millrace/serving/rpc"
 )
 
-// modelServer is a server of models and what answers requests from it.
+// modelServer is a server of models with its interfaces.
 type modelServer struct {
 	flags      *serveFlags
 	program    *program

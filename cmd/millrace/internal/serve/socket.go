@@ -16,8 +16,8 @@ type socket struct {
 	own  fs.FileInfo
 }
 
-// listenUnix listens at a UNIX socket. As gRPC's C library does, it replaces a socket that is
-// there, whose server has most likely been killed. What is not a socket stays.
+// listenUnix listens at a UNIX socket. Like gRPC's C library, it replaces an existing
+// socket, whose server was most likely killed. It does not replace other files.
 func listenUnix(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		if err := os.Remove(path); err != nil {

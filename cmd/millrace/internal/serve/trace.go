@@ -12,8 +12,8 @@ import (
 	"millrace/serving/tracing/otlp"
 )
 
-// trace begins to send traces, if a flag or the environment names a collector. stop
-// sends what is left.
+// trace starts sending traces, if a flag or the environment names a collector. stop
+// sends the remaining ones.
 func (s *modelServer) trace(ctx context.Context) (stop func(), err error) {
 	const traces, all = "OTEL_EXPORTER_OTLP_TRACES_", "OTEL_EXPORTER_OTLP_"
 	if s.flags.otlp == "" && os.Getenv(traces+"ENDPOINT") == "" && os.Getenv(all+"ENDPOINT") == "" || os.Getenv("OTEL_SDK_DISABLED") == "true" {
