@@ -129,6 +129,23 @@ fuzz-models: N := 1000000
 fuzz-models: runtime ## both readers of models, with N changed graphs
 	$(WITH_RUNTIME) go test -count=1 -timeout 0 -run '^TestReadings$$' ./graph -v -mutants $(N) -mutant-seed $(SEED)
 
+## Python
+
+# Package millrace of python/, for one version of TensorFlow: the program and the
+# library of operations are inside. build_wheel.py needs no other package.
+.PHONY: wheel
+wheel: native ## the Python wheel, in build/dist
+	@python3 python/build_wheel.py --program $(MILLRACE) --library "$$($(NATIVE_LIBRARY))" --out build/dist
+
+# PYTHON must have TensorFlow of the pinned version, and pytest. Without TensorFlow
+# the tests are skipped: make test needs none.
+PYTHON := python3
+.PHONY: python-test
+python-test: native ## the tests of python/, where PYTHON has TensorFlow and pytest
+	@if $(PYTHON) -c 'import tensorflow, pytest' >/dev/null 2>&1; then \
+		MILLRACE_PROGRAM=$(CURDIR)/$(MILLRACE) $(PYTHON) -m pytest -q -p no:cacheprovider python/tests -c python/pyproject.toml; \
+	else echo "SKIPPED: the tests of python/. PYTHON=$(PYTHON) lacks TensorFlow or pytest." >&2; fi
+
 ## Images
 
 # docker/image says which variables it reads: ENGINE, BASE, VARIANT and others.
@@ -159,7 +176,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short root-test keras-page guarded stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page guarded stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files

@@ -151,6 +151,12 @@ absl::Status ComponentShapes(shape_inference::InferenceContext* c) {
   return absl::OkStatus();
 }
 
+// UnknownVector is an output that is a vector.
+absl::Status UnknownVector(shape_inference::InferenceContext* c) {
+  c->set_output(0, c->Vector(shape_inference::InferenceContext::kUnknownDim));
+  return absl::OkStatus();
+}
+
 // TwoScalars sets the shapes of two scalar outputs.
 absl::Status TwoScalars(shape_inference::InferenceContext* c) {
   c->set_output(0, c->Scalar());
@@ -385,6 +391,20 @@ record_shapes: Of a batch of records, or for lists of their elements.
 )doc",
                       kJudgeDoc));
 
+REGISTER_OP("MillraceRecordLengths")
+    .Input("filenames: string")
+    .Input("counts: int64")
+    .Output("lengths: uint32")
+    .SetIsStateful()
+    .SetShapeFn(UnknownVector)
+    .Doc(R"doc(
+Reads the headers of TFRecord files, and returns the data bytes of all records.
+
+filenames: Uncompressed local files.
+counts: Records of each file. Another number is an error.
+lengths: File after file.
+)doc");
+
 REGISTER_OP("MillraceOrderedExampleBatchDataset")
 ORDERED_INPUTS.Input("batch_size: int64")
     .Input("drop_remainder: bool")
@@ -448,6 +468,63 @@ Yields the records of TFRecord files in a computed order, with their places.
 
 )doc",
                       kOrderDoc));
+
+REGISTER_OP("MillraceOrderedWindowsDataset")
+ORDERED_INPUTS.Input("window: int64")
+    .Input("group: int64")
+    .Output("handle: variant") ORDER_ATTRS OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields the records of windows of one size, in a computed order of the windows.
+
+An element is a vector of records with their places, and where each window
+begins and ends in them, in units. Parts, positions and sizes of the order count
+windows.
+
+window: Units of a window, units from one to the next, units of a record,
+  whether a shorter last window counts, and which records are read: the first
+  and the one after the last, -1 for all.
+group: How many records are worth an element.
+)doc",
+                      kOrderDoc));
+
+REGISTER_OP("MillraceOrderedSequencesDataset")
+    .Input("filenames: string")
+    .Input("counts: int64")
+    .Input("lengths: uint32")
+    .Input("frames: int32")
+    .Input("epoch: int64")
+    .Output("handle: variant")
+    .Attr(
+        "ordering: {'default', 'reverse', 'sorted', 'sorted_reverse', "
+        "'random', 'laplace'}")
+    .Attr("bins: int = 0")
+    .Attr("seed: int")
+    .Attr("first: int")
+    .Attr("size: int")
+    .Attr("partition: int = 1")
+    .Attr("shard: int = 0")
+    .Attr("shards: int = 1")
+    .Attr("threads: int = 1") OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(R"doc(
+Yields the records of an epoch of sequences, in its order, with their places.
+
+filenames: The files, which are plain local ones.
+counts: Records of each file.
+lengths: Data bytes of all records, file after file.
+frames: How long each sequence is; empty for an order that does not ask.
+epoch: From 0.
+ordering: As the data are, the last first, by length, drawn, or drawn and
+  sorted within bins.
+bins: Of laplace.
+first: The first record of the sequences.
+size: How many sequences there are.
+partition: Epochs that share one order, a part each.
+shard: Which part of that is read.
+shards: Of how many.
+threads: How many read at the same time.
+)doc");
 
 REGISTER_OP("MillraceTFRecordReader")
     .Output("reader_handle: resource") FILE_ATTRS.Attr("container: string = ''")

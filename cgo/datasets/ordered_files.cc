@@ -58,6 +58,11 @@ absl::Status OrderRules::Read(OpKernelConstruction* ctx) {
 }
 
 absl::Status OrderedFiles::Read(OpKernelContext* ctx, const OrderRules& rules) {
+  return ReadOf(ctx, rules, nullptr);
+}
+
+absl::Status OrderedFiles::ReadOf(OpKernelContext* ctx, const OrderRules& rules,
+                                  const Count& count) {
   rules_ = rules;
   const Tensor *names, *counts, *lengths, *parts;
   TF_RETURN_IF_ERROR(ctx->input(kFilenames, &names));
@@ -93,7 +98,12 @@ absl::Status OrderedFiles::Read(OpKernelContext* ctx, const OrderRules& rules) {
   table_ = std::make_shared<RecordTable>(std::move(paths), each,
                                          lengths_.vec<uint32_t>().data());
   if (KeptFiles::Fit(*table_)) kept_ = std::make_shared<KeptFiles>(*table_);
+  examples_ = table_->records();
+  if (count != nullptr) TF_RETURN_IF_ERROR(count(each, &examples_));
   rules_.order.counts = std::move(each);
+  if (count != nullptr && rules_.order.shuffling == Shuffling::kBuffer) {
+    return absl::InvalidArgumentError("buffers shuffle records alone");
+  }
   return CheckOrder();
 }
 
@@ -104,8 +114,8 @@ absl::Status OrderedFiles::CheckOrder() {
   order.parts.clear();
   for (int64_t i = 0; i < rows.dimension(0); ++i) {
     const OrderPart part = {rows(i, 0), rows(i, 1), rows(i, 2)};
-    if (part.first < 0 || part.records < 0 || part.first > table_->records() ||
-        part.records > table_->records() - part.first ||
+    if (part.first < 0 || part.records < 0 || part.first > examples_ ||
+        part.records > examples_ - part.first ||
         (part.records == 0 && order.size > 0)) {
       return absl::InvalidArgumentError(
           absl::StrCat("part ", i, " is of records that are not there"));
@@ -114,7 +124,7 @@ absl::Status OrderedFiles::CheckOrder() {
   }
   const bool fits = order.parts.size() > 1 ||
                     order.begin <= order.parts[0].records - order.size;
-  const bool all = order.parts.size() == 1 && order.size == table_->records();
+  const bool all = order.parts.size() == 1 && order.size == examples_;
   if (!fits || (order.shuffling == Shuffling::kBuffer && !all) || start_ < 0 ||
       (!endless() && start_ > end()) || (endless() && order.size == 0)) {
     return absl::InvalidArgumentError("the order has not so many records");

@@ -15,6 +15,7 @@
 #include "kept_files.h"
 #include "ordered_batches.h"
 #include "ordered_reader.h"
+#include "picked_records.h"
 #include "record_order.h"
 #include "record_table.h"
 #include "tensorflow/core/framework/dataset.h"
@@ -41,6 +42,15 @@ class OrderedFiles {
 
   absl::Status Read(tensorflow::OpKernelContext* ctx, const OrderRules& rules);
 
+  // Count computes how many examples the records of files make.
+  using Count = std::function<absl::Status(const std::vector<int64_t>& counts,
+                                           int64_t* examples)>;
+
+  // ReadOf is Read for an order of examples that are made of records: parts and
+  // positions count examples.
+  absl::Status ReadOf(tensorflow::OpKernelContext* ctx, const OrderRules& rules,
+                      const Count& count);
+
   // AddInputs adds the inputs to a graph.
   template <typename Builder>
   absl::Status AddInputs(Builder* b,
@@ -56,6 +66,15 @@ class OrderedFiles {
   // Attrs returns the attributes.
   std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs()
       const;
+
+  // NewPicker returns a reader of records by their numbers. It refers to the
+  // files.
+  std::unique_ptr<PickedRecords> NewPicker() const {
+    return std::make_unique<PickedRecords>(*table_, kept_.get(),
+                                           rules_.threads);
+  }
+
+  const OrderSpec& order() const { return rules_.order; }
 
   std::unique_ptr<OrderedReader> NewReader() const {
     return std::make_unique<OrderedReader>(*table_, kept_.get(), rules_.order,
@@ -90,6 +109,7 @@ class OrderedFiles {
 
   OrderRules rules_;
   tensorflow::Tensor counts_, lengths_, parts_;
+  int64_t examples_ = 0;  // number of examples in the order
   int64_t start_ = 0;
   std::shared_ptr<const RecordTable> table_;
   std::shared_ptr<KeptFiles> kept_;  // nullptr if the files are too large

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstring>
-#include <new>
 #include <utility>
+
+#include "picked_records.h"
 
 namespace millrace {
 namespace {
@@ -56,34 +56,10 @@ bool OrderedReader::Fill(Fault* fault) {
                     horizon_.bytes());
 }
 
-// ReadAlone reads a single record, and describes its fault.
-bool OrderedReader::ReadAlone(const RecordTable::Entry& at,
+bool OrderedReader::ReadAgain(const RecordTable::Entry& at,
                               std::string_view* record, Fault* fault) {
-  const std::string& path = table_.names()[at.file];
   files_.Clear();
-  const auto file = FileSource::Open(path, fault);
-  if (file == nullptr) return fault->In(path);
-  if (file->size() != table_.file_bytes(at.file)) {
-    fault->Set(Cause::kFailedPrecondition,
-               "the file has %" PRId64 " bytes, %" PRId64 " were indexed",
-               file->size(), table_.file_bytes(at.file));
-    return fault->In(path);
-  }
-  if (!alone_.Open(path, at.offset, at.ordinal, fault)) return false;
-  switch (alone_.Next(record, fault)) {
-    case RecordReader::Outcome::kFault:
-      return false;
-    case RecordReader::Outcome::kRecord:
-      if (record->size() == at.length) return true;
-      fault->Set(Cause::kDataLoss,
-                 "the record has %zu bytes, the index says %" PRIu32,
-                 record->size(), at.length);
-      break;
-    case RecordReader::Outcome::kEnd:
-      fault->Set(Cause::kTruncated, "the file ends before the record");
-      break;
-  }
-  return fault->At(path, at.ordinal, at.offset);
+  return ReadAlone(table_, at, &alone_, record, fault);
 }
 
 bool OrderedReader::Next(std::string_view* record, RecordPlace* place,
@@ -93,7 +69,7 @@ bool OrderedReader::Next(std::string_view* record, RecordPlace* place,
   if (*end) return true;
   if (taken_ == horizon_.size() && !Fill(fault)) return false;
   const RecordTable::Entry& at = horizon_.at(taken_);
-  if (!horizon_.Record(taken_, record) && !ReadAlone(at, record, fault)) {
+  if (!horizon_.Record(taken_, record) && !ReadAgain(at, record, fault)) {
     if (fault->place.record >= 0) *place = {at.file, at.ordinal, at.offset};
     return false;  // the next call reads the record again
   }

@@ -62,7 +62,7 @@ class OrderedReader {
 
  private:
   bool Fill(Fault* fault);
-  bool ReadAlone(const RecordTable::Entry& at, std::string_view* record,
+  bool ReadAgain(const RecordTable::Entry& at, std::string_view* record,
                  Fault* fault);
 
   const RecordTable& table_;

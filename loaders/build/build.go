@@ -25,20 +25,11 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	}
 	t := newTarget(s.SubScope("loader"), p, scan)
 	t.Skipped, t.Passed = check.NewQuarantine(p.Spec, p.Quarantine, scan), &quarantine.Positions{}
-	t.AddFeeds()
-	steps, err := route(t, operations)
+	d, err := datasetOf(t)
 	if err != nil {
 		return nil, fail(p, err)
 	}
-	d := build(t, steps)
-	// The plan has chosen the stages and their parallelism: TensorFlow's
-	// rewrites found nothing more to do in these graphs, and cost tens of
-	// milliseconds before the first batch; its autotuner cost a tenth of the
-	// speed (docs/performance.md). Without it there are no times of stages.
-	d = d.WithOptions(&dataset.Options{Sloppy: t.Parse.Sloppy, NoAutotune: !t.Engine.Timed, NoOptimization: true}).Finalize()
-	if s.Err() != nil {
-		return nil, fail(p, s.Err())
-	}
+	d = d.Finalize()
 	parts := &Parts{Plan: p, Scan: scan, Feeds: t.Feeds, Dataset: d, Iterator: d.Iterator("iterator"), Quarantine: t.Skipped, Passed: t.Passed}
 	if parts.Probe, err = probe(t, p); err != nil {
 		return nil, fail(p, err)
@@ -55,6 +46,22 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 		return nil, fail(p, err)
 	}
 	return parts, nil
+}
+
+// datasetOf adds the dataset of all stages.
+func datasetOf(t *target.Target) (*dataset.Dataset, error) {
+	t.AddFeeds()
+	steps, err := route(t, operations)
+	if err != nil {
+		return nil, err
+	}
+	d := build(t, steps)
+	// The plan has chosen the stages and their parallelism: TensorFlow's
+	// rewrites found nothing more to do in these graphs, and cost tens of
+	// milliseconds before the first batch; its autotuner cost a tenth of the
+	// speed (docs/performance.md). Without it there are no times of stages.
+	d = d.WithOptions(&dataset.Options{Sloppy: t.Parse.Sloppy, NoAutotune: !t.Engine.Timed, NoOptimization: true})
+	return d, t.Scope.Err()
 }
 
 // newTarget returns the graph of s for the stages of a plan.

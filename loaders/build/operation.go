@@ -231,7 +231,7 @@ func isBatch(s stage.Stage) bool { return of[stage.Batch](s) || of[stage.Budget]
 
 // resume skips the batches that a run delivered before, where it can begin nowhere else.
 func resume(t *target.Target, d *dataset.Dataset) *dataset.Dataset {
-	if t.Engine.Seeks() || t.Engine.Replays() {
+	if t.Engine.Seeks() || t.Engine.Replays() || t.FromStart() {
 		return d
 	}
 	return d.SkipOutput(t.Skip)

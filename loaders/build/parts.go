@@ -54,7 +54,7 @@ func (pl *Parts) fetch(s *graph.Scope, t *target.Target) {
 	next := pl.Iterator.NextInline()
 	pl.Tensors = named(t, next)
 	pl.Rows = graph.Subscript(t.Scope, graph.Shape(t.Scope, next[0]), graph.At(0))
-	if t.Engine.HoldsPositions() || t.Engine.NumbersElements() {
+	if t.HoldsPositions() || t.NumbersElements() {
 		pl.Positions = next[len(next)-1]
 	}
 }

@@ -109,7 +109,7 @@ func (o Order) Arrange(n int64, lengths []int32, seed, draw int64) []int64 {
 		newDraws(seed, draw).permute(places)
 	case Laplace:
 		newDraws(seed, draw).permute(places)
-		bins := o.bins(n)
+		bins := o.BinsOf(n)
 		if bins >= n {
 			break // no bin has two
 		}
@@ -125,8 +125,8 @@ func (o Order) Arrange(n int64, lengths []int32, seed, draw int64) []int64 {
 	return places
 }
 
-// bins returns the number of bins for n sequences.
-func (o Order) bins(n int64) int64 {
+// BinsOf returns the number of bins for n sequences, 0 of an order without bins.
+func (o Order) BinsOf(n int64) int64 {
 	if o.PerBin > 0 {
 		return max(n/o.PerBin, 2)
 	}

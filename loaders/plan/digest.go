@@ -114,7 +114,7 @@ func (p *Plan) whereverFilesAre() *Explanation {
 		p.BadRecords = &spec.BadRecords{}
 	}
 	e := p.Explanation()
-	e.Seed, e.SeedGiven, e.Warnings = 0, false, nil
+	e.Seed, e.SeedGiven, e.Warnings, e.InGo = 0, false, nil, nil
 	e.Config, e.Manifest, e.List = "", "", p.ListSHA256
 	e.Mixture = slices.Clone(e.Mixture)
 	for i := range e.Mixture {

@@ -29,6 +29,7 @@ type Explanation struct {
 	SeedGiven bool             `json:"seed_given"` // false: drawn for this plan
 	Stages    []Stage          `json:"stages"`
 	Rewrites  []engine.Rewrite `json:"rewrites"`
+	InGo      []engine.GoStage `json:"in_go,omitempty"` // the stages that call Go; none: any process with Millrace's operations can run the graph
 	Warnings  diag.List        `json:"warnings"`
 }
 
@@ -50,7 +51,7 @@ func (p *Plan) Explanation() *Explanation {
 		Config: p.Path, Type: p.Type, Manifest: p.ManifestPath, SHA256: p.Manifest.SHA256,
 		Records: "Example", Compression: p.Manifest.Compression.String(), List: p.ListPath,
 		Mixture: p.Mixture, Seed: p.Seed, SeedGiven: p.SeedGiven,
-		Files: []ExplainedFile{}, Rewrites: p.Engine().Rewrites(), Warnings: append(diag.List{}, p.Warnings...),
+		Files: []ExplainedFile{}, Rewrites: p.Engine().Rewrites(), InGo: engine.InGo(p.Engine()), Warnings: append(diag.List{}, p.Warnings...),
 	}
 	if p.Manifest.AllowVarLen {
 		e.Records = "SequenceExample"
@@ -75,6 +76,7 @@ func (p *Plan) Explain() string {
 	e.writeFiles(&b)
 	e.writeStages(&b)
 	e.writeRewrites(&b)
+	e.writeInGo(&b)
 	if len(e.Warnings) > 0 {
 		fmt.Fprintf(&b, "\n%v\n", e.Warnings)
 	}

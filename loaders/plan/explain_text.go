@@ -70,6 +70,19 @@ func (e *Explanation) writeRewrites(b *strings.Builder) {
 	w.Flush()
 }
 
+// writeInGo lists the stages that keep other processes from running the graph.
+func (e *Explanation) writeInGo(b *strings.Builder) {
+	if len(e.InGo) == 0 {
+		return
+	}
+	b.WriteString("\nin Go\n")
+	w := columns(b)
+	for _, s := range e.InGo {
+		fmt.Fprintf(w, "  %s\t%s\n", s.Stage, s.Why)
+	}
+	w.Flush()
+}
+
 // padding describes how much of a tensor is padding that the stage adds.
 func padding(s Stage, t stage.Tensor) string {
 	switch {

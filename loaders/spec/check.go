@@ -16,10 +16,11 @@ type Options struct {
 	// KeptFor says what wants a tensor of Keep, for messages: "metric \"accuracy\"".
 	KeptFor map[string]string
 
-	Mode        string // ModeTrain or ModeEval, instead of the config's; "" = the config's, or else ModeTrain
-	Seed        *int64 // instead of the config's seed; nil = the config's, or else a fresh one
-	Root        string // a folder that no path may lead out of; "" = any path
-	MemoryLimit int64  // bytes that the buffers of the pipeline may hold; 0 = not checked
+	Replace     []Replacement // arguments in place of the config's
+	Mode        string        // ModeTrain or ModeEval, instead of the config's; "" = the config's, or else ModeTrain
+	Seed        *int64        // instead of the config's seed; nil = the config's, or else a fresh one
+	Root        string        // a folder that no path may lead out of; "" = any path
+	MemoryLimit int64         // bytes that the buffers of the pipeline may hold; 0 = not checked
 
 	// ManifestOnly leaves the data files alone: they may be missing, and the Spec
 	// has none. It says what is done to a record, wherever that comes from.
@@ -96,7 +97,7 @@ func ReadManifest(path string) (*ManifestConfig, diag.List) {
 // readConfig reads the config into c.config and reports whether it has
 // arguments that can be looked at.
 func (c *checker) readConfig() bool {
-	node := c.parseGiven(c.spec.Path, "read loader config")
+	node := c.readReplaced("read loader config")
 	if node == nil {
 		return false
 	}

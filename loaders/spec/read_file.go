@@ -1,10 +1,13 @@
 package spec
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"millrace"
 	"millrace/diag"
@@ -53,4 +56,56 @@ func (c *checker) parse(path string, data []byte) *jsonpos.Node {
 	}
 	c.loose = append(c.loose, d)
 	return nil
+}
+
+// Replacement is an argument in place of the one that a config has, or in addition to those
+// that it has.
+type Replacement struct {
+	Key   string // a key of "args"
+	Value json.RawMessage
+}
+
+// ParseReplacement parses KEY=JSON. The error has class millrace.ErrConfig.
+func ParseReplacement(text string) (r Replacement, err error) {
+	key, value, ok := bytes.Cut([]byte(text), []byte("="))
+	if !ok || len(key) == 0 {
+		return r, millrace.Errorf(millrace.ErrConfig, "%s: must be KEY=JSON", millrace.Quote(text))
+	}
+	if _, err := jsonpos.Parse(value); err != nil {
+		return r, millrace.Errorf(millrace.ErrConfig, "%s: the value of %s is not JSON: %w; a string is in double quotes", millrace.Quote(text), millrace.Quote(string(key)), err)
+	}
+	return Replacement{string(key), value}, nil
+}
+
+// readReplaced reads the config with the arguments of the options in place of the config's.
+func (c *checker) readReplaced(doing string) *jsonpos.Node {
+	node := c.parseGiven(c.spec.Path, doing)
+	for _, r := range c.o.Replace {
+		if node == nil || node.Key("args").Kind() != jsonpos.Object {
+			return node // the check explains
+		}
+		node = c.parse(c.spec.Path, r.in(node))
+	}
+	return node
+}
+
+// in returns the text of a config with the argument. All lines stay where they are, so that
+// problems keep their places.
+func (r Replacement) in(config *jsonpos.Node) []byte {
+	var line bytes.Buffer
+	json.Compact(&line, r.Value) // it is JSON
+	text, args := []byte(config.Raw()), config.Key("args")
+	start := config.Offset()
+	lead := slices.Repeat([]byte{' '}, start) // only white space precedes the object
+	if old := args.Key(r.Key); old.Kind() != jsonpos.Missing {
+		from := old.Offset() - start
+		return slices.Concat(lead, text[:from], line.Bytes(), text[from+len(old.Raw()):])
+	}
+	name, _ := json.Marshal(r.Key)
+	at := args.Offset() - start + 1
+	comma := ", "
+	if args.Len() == 0 {
+		comma = ""
+	}
+	return slices.Concat(lead, text[:at], name, []byte(": "), line.Bytes(), []byte(comma), text[at:])
 }

@@ -28,10 +28,13 @@ const (
 	opOrderedExamples  = "MillraceOrderedExampleBatchDataset"
 	opOrderedSequences = "MillraceOrderedSequenceBatchDataset"
 	opOrderedRecords   = "MillraceOrderedRecordsDataset"
+	opOrderedWindows   = "MillraceOrderedWindowsDataset"
+	opEpochSequences   = "MillraceOrderedSequencesDataset"
 
 	opJudgedOrderedExamples  = "MillraceJudgedOrderedExampleBatchDataset"
 	opJudgedOrderedSequences = "MillraceJudgedOrderedSequenceBatchDataset"
 
+	opRecordLengths   = "MillraceRecordLengths"
 	opRecords         = dataset.RecordsOp
 	opJudgedRecords   = "MillraceJudgedRecordsDataset"
 	opDecodeExamples  = "MillraceDecodeExamples"

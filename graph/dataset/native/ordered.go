@@ -143,3 +143,37 @@ func (o *Order) attrs() attrs {
 		"begin": o.Begin, "size": o.Size, "epochs": epochs, "threads": max(o.Threads, 1),
 	}
 }
+
+// RecordLengths returns the data bytes of all records of plain local files, a uint32 vector,
+// as [Order] takes them. Filenames is a string vector, and counts how many records each file
+// has, an int64 vector. It reads the headers of the records when it runs, and no data. A
+// damaged header is a *millrace.Error with its place, and so is another number of records.
+func RecordLengths(s *graph.Scope, filenames, counts tfbridge.Output) tfbridge.Output {
+	return s.Op1(opRecordLengths, nil, filenames, counts)
+}
+
+// WindowForm says which windows of one size the records of files make, and which of them
+// are read. A unit is a position or a record.
+type WindowForm struct {
+	Size, Step int64 // units of a window, and from the begin of one to the next
+	Each       int64 // units of a record
+	Pad        bool  // a shorter last window of a file counts, too
+
+	// First and End bound the records that are read, counted over all files; End is -1 for all.
+	First, End int64
+}
+
+// OrderedWindows returns the records of windows in a computed order, in which parts, sizes and
+// positions count windows. Its elements are a vector of records that carry their places, and
+// vectors of where each window begins and ends in them, in units. An element has as many windows
+// as it takes to have group records. A bad record is a failure, as in [OrderedRecords].
+func OrderedWindows(s *graph.Scope, order *Order, w WindowForm, group tfbridge.Output) *dataset.Dataset {
+	vector := func(d tfbridge.DataType) graph.Spec { return graph.Spec{DType: d, Shape: tfbridge.MakeShape(-1)} }
+	specs := []graph.Spec{vector(tfbridge.String), vector(tfbridge.Int64), vector(tfbridge.Int64)}
+	pad := int64(0)
+	if w.Pad {
+		pad = 1
+	}
+	window := s.Const([]int64{w.Size, w.Step, w.Each, pad, w.First, w.End})
+	return add(s, opOrderedWindows, specs, order.attrs(), append(order.inputs(s, opOrderedWindows), window, group)...)
+}

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "310f169e4c4778a1"
+const digest = "459901dccab8f178"

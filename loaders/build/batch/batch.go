@@ -45,7 +45,7 @@ func (b *Batcher) padded(d *dataset.Dataset, size tfbridge.Output) *dataset.Data
 		o.Shapes = append(o.Shapes, pad.Shape)
 		o.Values = append(o.Values, target.Constant(d.Scope(), pad.Value, b.Tensors[i].DType))
 	}
-	if b.Engine.HoldsPositions() || b.Engine.NumbersElements() {
+	if b.HoldsPositions() || b.NumbersElements() {
 		o.Shapes, o.Values = append(o.Shapes, []int64{}), append(o.Values, d.Scope().Const(int64(0)))
 	}
 	return d.PaddedBatch(b.Size, o)

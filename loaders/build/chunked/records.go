@@ -1,6 +1,8 @@
 package chunked
 
 import (
+	"context"
+
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/native"
@@ -8,6 +10,10 @@ import (
 	"millrace/loaders/build/parse"
 	"millrace/loaders/build/process"
 	"millrace/loaders/build/source"
+	"millrace/loaders/build/target"
+	"millrace/loaders/chunks"
+	"millrace/loaders/engine"
+	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
 
@@ -24,7 +30,10 @@ type groups struct {
 // that order, and the record. Where Millrace's own operations decode records,
 // these carry their locations; else the location comes third.
 func (b *groups) orderedRecords(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
-	if !b.Engine.ReadsNatively() || b.Engine.ReadsByPlace() {
+	switch {
+	case engine.ReadsSequences(b.Engine):
+		return native.EpochSequences(s, b.order(), epoch).Enumerate(0)
+	case !b.Engine.ReadsNatively() || b.Engine.ReadsByPlace():
 		return b.fedSequences(s, epoch).Enumerate(0)
 	}
 	paths, counts := b.CountedFiles()
@@ -33,6 +42,43 @@ func (b *groups) orderedRecords(s *graph.Scope, epoch tfbridge.Output) *dataset.
 		d = b.part(d, parts, epoch)
 	}
 	return d.Enumerate(0)
+}
+
+// order returns the order of the sequences for the operation that reads them.
+func (b *groups) order() *native.SequenceOrder {
+	s, config, size := b.Scope, b.Spec, order.Sequences(b.Spec, b.Scan)
+	paths, counts := b.CountedFiles()
+	o := &native.SequenceOrder{
+		Filenames: s.Const(paths), Counts: s.Const(target.Int64Vector(counts)), Lengths: b.records.Lengths(s), Frames: b.sequenceFrames(s),
+		Ordering: string(config.Chunks.Order.Kind), Bins: config.Chunks.Order.BinsOf(size), Seed: b.Seed,
+		First: order.FirstSequence(config), Size: size, Partition: config.Chunks.Partition,
+		Threads: max(b.Reading.Parallel, b.Parse.Parallel),
+	}
+	if config.Chunks.Order.IsDefault() {
+		o.Ordering = string(chunks.Default)
+	}
+	if config.Records != nil {
+		o.Shard, o.Shards = config.Records.Shard, config.Records.Shards
+	}
+	return o
+}
+
+// sequenceFrames returns how long all sequences are, a vector without elements where the order does
+// not ask. As the lengths of records, a call of Go makes it in this process.
+func (b *groups) sequenceFrames(s *graph.Scope) tfbridge.Output {
+	frames := b.Scan.Lengths
+	if frames == nil {
+		return s.Zeros(tfbridge.Int32, 0)
+	}
+	if b.Fixed != nil {
+		return s.Const(frames)
+	}
+	made := func(context.Context, []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+		t, err := tfbridge.NewTensorFromSlice([]int64{int64(len(frames))}, frames)
+		return []*tfbridge.Tensor{t}, err
+	}
+	out := []graph.Spec{{DType: tfbridge.Int32, Shape: tfbridge.MakeShape(-1)}}
+	return graph.GoFunction(s, graph.GoFunc{Name: "sequence_frames", Out: out, Fn: made})[0]
 }
 
 // part takes the part of the records that is an epoch's turn: as

@@ -54,7 +54,7 @@ func (b *Builder) parseGroups(d *dataset.Dataset) *dataset.Dataset {
 // Parsed parses records one by one. Where a state needs the position of each record, that
 // is a last component of the examples.
 func (b *Builder) Parsed(d *dataset.Dataset) *dataset.Dataset {
-	if b.Engine.HoldsPositions() {
+	if b.HoldsPositions() {
 		return d.Enumerate(0).Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 			return append(b.parse(s, args[1:]), b.Position(s, args[0]))
 		}, b.MapOptions())

@@ -44,7 +44,7 @@ func (b *Builder) parseLists(d *dataset.Dataset, q *native.Sequence) *dataset.Da
 	}
 	return native.BucketSequences(d, q, &native.BucketOptions{
 		Of: b.Parse.IndexOf(bucket.Tensor), Boundaries: bucket.Boundaries, Sizes: bucket.Sizes, Drop: b.batch.Full(),
-		Positions: b.Engine.HoldsPositions(), Held: b.Held, Next: b.FirstPosition(),
+		Positions: b.HoldsPositions(), Held: b.Held, Next: b.FirstPosition(),
 		DecodeOptions: b.Located(b.Scope),
 	})
 }

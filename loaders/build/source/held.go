@@ -33,7 +33,7 @@ import (
 // FirstPosition returns where the first record is that no bucket holds; unset where
 // records have no positions.
 func (r *Records) FirstPosition() tfbridge.Output {
-	if !r.Engine.HoldsPositions() {
+	if !r.HoldsPositions() {
 		return tfbridge.Output{}
 	}
 	return r.Skip

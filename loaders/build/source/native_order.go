@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"millrace/graph"
+	"millrace/graph/dataset"
 	"millrace/graph/dataset/native"
 	"millrace/loaders/build/target"
 	"millrace/loaders/stage/order"
@@ -23,7 +24,7 @@ func (r *Records) NativeOrder() *native.Order {
 	order := order.New(config, r.Scan).Spec()
 	paths, counts := r.CountedFiles()
 	o := &native.Order{
-		Filenames: s.Const(paths), Counts: s.Const(target.Int64Vector(counts)), Lengths: r.recordLengths(s),
+		Filenames: s.Const(paths), Counts: s.Const(target.Int64Vector(counts)), Lengths: r.Lengths(s),
 		Shuffling: string(order.Shuffling), Seed: order.Seed, Block: order.Block, Mixed: order.Mixed,
 		Begin: order.Begin, Size: order.Size, Epochs: r.Repeat.Epochs,
 		Threads: max(r.Reading.Parallel, r.Parse.Parallel),
@@ -41,6 +42,12 @@ func (r *Records) NativeOrder() *native.Order {
 	return o
 }
 
+// Windows yields the records of groups of windows in the order of the plan, with where the
+// windows begin and end in them, as r.Engine reads them natively.
+func (r *Records) Windows() *dataset.Dataset {
+	return native.OrderedWindows(r.Scope, r.NativeOrder(), native.WindowForm(order.WindowFormOf(r.Spec)), r.Group)
+}
+
 // OrdersNatively reports whether the native operations read the records of an order, and
 // not Go. Of a file that ends, for its index, before a damaged header they know another
 // size than it has, and would refuse it.
@@ -52,10 +59,15 @@ func (r *Records) OrdersNatively() bool {
 	return r.Engine.ChecksNatively() && !slices.ContainsFunc(r.Scan.Indexes, cut)
 }
 
-// recordLengths returns the data bytes of all records. A call of Go makes the vector
+// Lengths returns the data bytes of all records. A call of Go makes the vector
 // when an iterator starts: a constant of a large dataset would be copied with each
-// copy of the graph, and fit none from 2 GB on.
-func (r *Records) recordLengths(s *graph.Scope) tfbridge.Output {
+// copy of the graph, and fit none from 2 GB on. In another process than this an operation
+// reads them from the headers of the files.
+func (r *Records) Lengths(s *graph.Scope) tfbridge.Output {
+	if r.Fixed != nil {
+		paths, counts := r.CountedFiles()
+		return native.RecordLengths(s, s.Const(paths), s.Const(target.Int64Vector(counts)))
+	}
 	out := []graph.Spec{{DType: tfbridge.Uint32, Shape: tfbridge.MakeShape(-1)}}
 	lengths := func(context.Context, []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 		records, _ := r.Scan.Records() // known: all files have an index

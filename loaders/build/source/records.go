@@ -21,7 +21,7 @@ func New(t *target.Target) *Records { return &Records{Epochs{t}, parse.New(t)} }
 // Stream builds the stream of serialized records of all epochs: file names,
 // their shuffle, the interleave of the files and the shuffle of the records.
 func (r *Records) Stream() *dataset.Dataset {
-	if r.Engine.HoldsPositions() {
+	if r.HoldsPositions() {
 		return r.afterHeld()
 	}
 	switch {

@@ -34,13 +34,19 @@ func ReplayPosition(number int64) (epoch, place int64) {
 }
 
 // Replayed builds the elements of all epochs from element number e.Skip on, with their
-// numbers.
+// numbers unless the dataset is fixed.
 func (e *Epochs) Replayed(pass PassFunc) *dataset.Dataset {
+	if e.FromStart() {
+		return e.All(pass)
+	}
 	s, size := e.Scope, e.Scope.Const(ReplayNumber(1, 0))
 	first, behind := e.replayFrom()
 	return dataset.RangeOutput(s, first, s.Const(e.End())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		epoch := args[0]
 		begin := graph.Mul(s, behind, graph.Cast(s, graph.Equal(s, epoch, first), tfbridge.Int64))
+		if !e.NumbersElements() {
+			return pass(s, epoch).SkipOutput(begin)
+		}
 		numbers := dataset.RangeOutput(s, graph.Add(s, graph.Mul(s, epoch, size), begin), s.Const(int64(math.MaxInt64)))
 		return dataset.Zip(s, pass(s, epoch).SkipOutput(begin), numbers)
 	})
@@ -58,7 +64,7 @@ type MapFunc = func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output
 // Numbered returns fn for elements that may carry their numbers as a last component, which
 // it passes through.
 func (e *Epochs) Numbered(fn MapFunc) MapFunc {
-	if !e.Engine.NumbersElements() {
+	if !e.NumbersElements() {
 		return fn
 	}
 	return func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {

@@ -32,8 +32,11 @@ import (
 // ResumeFunc builds the rest of an epoch after the first n of its examples. n is at least 1.
 type ResumeFunc = func(s *graph.Scope, epoch, n tfbridge.Output) *dataset.Dataset
 
-// From builds all epochs from example e.Skip on.
+// From builds all epochs from example e.Skip on. From the start no example is resumed.
 func (e *Epochs) From(pass PassFunc, resumed ResumeFunc) *dataset.Dataset {
+	if e.FromStart() {
+		return e.All(pass)
+	}
 	s := e.Scope
 	size := e.Size(s)
 	first, behind := graph.FloorDiv(s, e.Skip, size), graph.FloorMod(s, e.Skip, size)

@@ -48,6 +48,9 @@ type Target struct {
 	Skipped *quarantine.List      // takes bad records; nil: the first one is an error
 	Passed  *quarantine.Positions // positions of the skipped records, where the plan seeks
 
+	// Fixed are the values of Feeds, if no run feeds them.
+	Fixed *Fixed
+
 	// Requests says that records do not come from files, and carry no locations.
 	Requests bool
 
@@ -94,8 +97,12 @@ func New(s *graph.Scope, list []stage.Stage, e engine.Choice) *Target {
 	return t
 }
 
-// AddFeeds adds the placeholders of the values that a run feeds.
+// AddFeeds adds the placeholders of the values that a run feeds, or the values of t.Fixed.
 func (t *Target) AddFeeds() {
+	if t.Fixed != nil {
+		t.addFixed()
+		return
+	}
 	scalar := tfbridge.ScalarShape()
 	t.Group = t.Scope.Placeholder(tfbridge.Int64, scalar)
 	t.Skip = t.Scope.Placeholder(tfbridge.Int64, scalar)
@@ -165,7 +172,7 @@ func (t *Target) Located(s *graph.Scope) native.DecodeOptions {
 // JoinedSize returns how many rows an element has where a run may take several
 // batches in one, and else no output.
 func (t *Target) JoinedSize() tfbridge.Output {
-	if !t.Engine.JoinsBatches() {
+	if t.Fixed != nil || !t.Engine.JoinsBatches() {
 		return tfbridge.Output{}
 	}
 	return t.Group

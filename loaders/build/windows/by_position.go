@@ -17,7 +17,8 @@ import (
 //
 // The answer: windows have one size, so the number of a window says in which records it
 // is, and where in them. Go reads those records by their places, for some windows at
-// once, and says where each window begins and ends in what the records give. The rest
+// once, and says where each window begins and ends in what the records give. Where
+// Millrace's own operations read records, one of them does that. The rest
 // is as for windows that are cut in order: the records are parsed to joined values, and
 // the rows of the windows are gathered from these.
 //
@@ -31,6 +32,9 @@ import (
 // byPosition yields groups of windows in the order of the plan. A plan that
 // [engine.Choice.Seeks] begins at window b.Skip.
 func (b *Builder) byPosition() *dataset.Dataset {
+	if b.Engine.ReadsNatively() {
+		return b.blocks.records.Windows().Map("windows", b.blocks.positioned, b.MapOptions())
+	}
 	begin := b.Scope.Const(int64(0))
 	if b.Engine.Seeks() {
 		begin = b.Skip

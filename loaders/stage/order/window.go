@@ -79,3 +79,19 @@ func windowStep(s *spec.Spec) int64 {
 	}
 	return s.Window.Min
 }
+
+// WindowForm says which windows the records of files make, and which records are read. Each,
+// Size and Step count units of the window.
+type WindowForm struct {
+	Size, Step int64 // units of a window, and from the begin of one to the next
+	Each       int64 // units of a record, at least 1
+	Pad        bool  // a shorter last window of a file counts, too
+
+	// First and End bound the records that are read, counted over all files; End is -1 for all.
+	First, End int64
+}
+
+// WindowFormOf returns the form of windows that are read by their place.
+func WindowFormOf(s *spec.Spec) WindowForm {
+	return WindowForm{s.Window.Min, windowStep(s), max(RecordUnits(s), 1), s.Window.Tail == spec.TailPad, s.Records.Start, s.Records.End}
+}

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"millrace/loaders"
+	"millrace/loaders/spec"
 	"millrace/loaders/stage/window"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ type ConfigFlags struct {
 	seed int64
 	root string
 	all  bool
+	args []string
 	Keep []string
 	set  *pflag.FlagSet
 }
@@ -24,6 +27,7 @@ func (f *ConfigFlags) Add(c *cobra.Command) {
 	f.set = c.Flags()
 	f.set.Int64Var(&f.seed, "seed", 0, "use the seed `N` instead of the config's")
 	f.set.BoolVar(&f.all, "check-records", false, "compare every record with the manifest before the first batch, in a pass over the data")
+	f.set.StringArrayVar(&f.args, "set", nil, "use `KEY=JSON` in place of the config's args.KEY, as in --set epochs=1; may be repeated")
 	f.set.StringVar(&f.root, "root", "", "refuse paths outside the folder `DIR`")
 }
 
@@ -42,6 +46,13 @@ func (p *Program) Check(path string, f *ConfigFlags, names *loaders.ModelNames) 
 	o := &loaders.CheckOptions{Model: names, Keep: f.Keep, Root: f.root, CheckRecords: f.all, Runtime: p.RuntimeOptions()}
 	if f.set.Changed("seed") {
 		o.Seed = &f.seed
+	}
+	for _, text := range f.args {
+		r, err := spec.ParseReplacement(text)
+		if err != nil {
+			return nil, fmt.Errorf("--set: %w", err)
+		}
+		o.Replace = append(o.Replace, r)
 	}
 	plan, problems := loaders.Check(path, o)
 	if plan == nil {

@@ -1,5 +1,5 @@
 // Package datasets has the commands that check, describe and read datasets: check,
-// plan, inspect, index, convert, dump, bench, shuffle, schema and quarantine.
+// plan, graph, inspect, index, convert, dump, bench, shuffle, schema and quarantine.
 package datasets
 
 import (
@@ -13,6 +13,7 @@ func Commands(c *cli.Program) []*cobra.Command {
 	return []*cobra.Command{
 		checkCommand(c),
 		planCommand(c),
+		graphCommand(c),
 		inspectCommand(c),
 		indexCommand(c),
 		convertCommand(c),

@@ -1,0 +1,83 @@
+#include "record_lengths.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "records_test.h"
+
+namespace millrace {
+namespace {
+
+bool Go() { return false; }
+
+bool Lengths(const TempFile& file, std::vector<uint32_t>* lengths,
+             Fault* fault) {
+  return ReadLengths(file.path(), static_cast<int64_t>(lengths->size()),
+                     lengths->data(), Go, fault);
+}
+
+TEST(RecordLengths, OfShortAndLongRecords) {
+  std::string bytes;
+  std::vector<uint32_t> want;
+  for (const uint32_t n : {0u, 7u, 70000u, 70001u, 3u, 200000u, 1u, 65520u}) {
+    for (int i = 0; i < 5; ++i) {
+      want.push_back(n + i);
+      bytes += Frame(std::string(n + i, 'x'));
+    }
+  }
+  const TempFile file(bytes);
+  std::vector<uint32_t> got(want.size());
+  Fault fault;
+  ASSERT_TRUE(Lengths(file, &got, &fault)) << fault.text;
+  EXPECT_EQ(got, want);
+  EXPECT_TRUE(HoldsRecords(file.path(), 40, &fault));
+}
+
+TEST(RecordLengths, OfAnotherNumberOfRecords) {
+  const TempFile file(Frame("abc") + Frame("") + Frame("de"));
+  Fault fault;
+  std::vector<uint32_t> two(2), four(4);
+  EXPECT_FALSE(Lengths(file, &two, &fault));
+  EXPECT_EQ(fault.cause, Cause::kFailedPrecondition);
+  EXPECT_EQ(fault.what, "2 records were counted, it has more");
+  EXPECT_FALSE(Lengths(file, &four, &fault));
+  EXPECT_EQ(fault.what, "4 records were counted, it has only 3");
+  EXPECT_FALSE(HoldsRecords(file.path(), 1000, &fault));
+  EXPECT_EQ(fault.what, "1000 records were counted, it has at most 3");
+  EXPECT_FALSE(HoldsRecords(file.path(), -1, &fault));
+  EXPECT_FALSE(HoldsRecords(file.path() + ".none", 1, &fault));
+  EXPECT_EQ(fault.cause, Cause::kNotFound);
+}
+
+TEST(RecordLengths, OfDamagedHeaders) {
+  const std::string good = Frame("abc");
+  const auto fails = [&](const std::string& end, Cause cause) {
+    const TempFile file(good + end);
+    std::vector<uint32_t> lengths(2);
+    Fault fault;
+    EXPECT_FALSE(Lengths(file, &lengths, &fault));
+    EXPECT_EQ(fault.cause, cause) << fault.text;
+    EXPECT_EQ(fault.place.record, 1);
+    EXPECT_EQ(fault.place.offset, static_cast<int64_t>(good.size()));
+  };
+  std::string flipped = Frame("defg");
+  flipped[0] ^= 1;
+  fails(flipped, Cause::kDataLoss);
+  fails(Frame("defg").substr(0, 11), Cause::kTruncated);
+  fails(Frame("defg").substr(0, 18), Cause::kTruncated);
+  fails(Header(uint64_t{1} << 40) + "xxxx", Cause::kTooLarge);
+}
+
+TEST(RecordLengths, EndsWhenCancelled) {
+  const TempFile file(Frame("abc"));
+  std::vector<uint32_t> lengths(1);
+  Fault fault;
+  EXPECT_FALSE(ReadLengths(
+      file.path(), 1, lengths.data(), [] { return true; }, &fault));
+  EXPECT_EQ(fault.cause, Cause::kCancelled);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,55 @@
+#include "sequence_order.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace millrace {
+namespace {
+
+using Order = std::vector<int64_t>;
+
+// The first numbers of Go's rand.NewPCG(1, 2).
+TEST(SequenceOrder, DrawsAsGoDoes) {
+  Pcg draws(1, 2);
+  EXPECT_EQ(draws.Next(), 0xc4f5a58656eef510u);
+  EXPECT_EQ(draws.Next(), 0x9dcec3ad077dec6cu);
+}
+
+TEST(SequenceOrder, SortsStably) {
+  const int32_t frames[] = {3, 1, 3, 2, 1};
+  EXPECT_EQ(Arrange({Ordering::kDefault}, 5, nullptr, 0),
+            (Order{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Arrange({Ordering::kReverse}, 5, nullptr, 0),
+            (Order{4, 3, 2, 1, 0}));
+  EXPECT_EQ(Arrange({Ordering::kSorted}, 5, frames, 0), (Order{1, 4, 3, 0, 2}));
+  EXPECT_EQ(Arrange({Ordering::kSortedReverse}, 5, frames, 0),
+            (Order{0, 2, 3, 1, 4}));
+}
+
+TEST(SequenceOrder, SortsWithinBins) {
+  std::vector<int32_t> frames;
+  for (int32_t i = 0; i < 20; ++i) frames.push_back(i * 7 % 20);
+  const Order order =
+      Arrange({Ordering::kLaplace, 3, 11}, 20, frames.data(), 1);
+  EXPECT_NE(order, Arrange({Ordering::kLaplace, 3, 11}, 20, frames.data(), 2));
+  Order sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(sorted[i], i);
+  for (int64_t i = 1; i < 20; ++i) {
+    if (i == 6 || i == 13) continue;  // where bins begin
+    const bool grows = i < 6 || i > 13;
+    EXPECT_EQ(frames[order[i - 1]] < frames[order[i]], grows) << i;
+  }
+}
+
+TEST(SequenceOrder, DividesInParts) {
+  EXPECT_EQ(BeginOf(10, 4, 0), 0);
+  EXPECT_EQ(BeginOf(10, 4, 1), 3);
+  EXPECT_EQ(BeginOf(10, 4, 2), 6);
+  EXPECT_EQ(BeginOf(10, 4, 3), 8);
+  EXPECT_EQ(BeginOf(10, 4, 4), 10);
+}
+
+}  // namespace
+}  // namespace millrace

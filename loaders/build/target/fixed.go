@@ -1,0 +1,23 @@
+package target
+
+// Fixed are the values of a dataset that no run feeds, for a graph that is written to a
+// file: the same values as in [Feeds]. Such a dataset yields the tensors of the plan alone: where
+// a run would need the positions of records for its states, it does without.
+type Fixed struct{ Group, Skip, Prefetch int64 }
+
+// HoldsPositions reports whether batches carry the positions of their records: see
+// [engine.Choice.HoldsPositions].
+func (t *Target) HoldsPositions() bool { return t.Fixed == nil && t.Engine.HoldsPositions() }
+
+// NumbersElements reports whether elements carry their numbers: see
+// [engine.Choice.NumbersElements].
+func (t *Target) NumbersElements() bool { return t.Fixed == nil && t.Engine.NumbersElements() }
+
+// FromStart reports whether the dataset begins with the first element of the first epoch,
+// whatever is fed.
+func (t *Target) FromStart() bool { return t.Fixed != nil && t.Fixed.Skip == 0 }
+
+// addFixed adds the values as constants.
+func (t *Target) addFixed() {
+	t.Group, t.Skip, t.Prefetch = t.Scope.Const(t.Fixed.Group), t.Scope.Const(t.Fixed.Skip), t.Scope.Const(t.Fixed.Prefetch)
+}

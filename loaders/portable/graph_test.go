@@ -1,0 +1,285 @@
+package portable_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/dtype"
+	"millrace/graph"
+	"millrace/graph/dataset"
+	"millrace/internal/test/cases"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+	"millrace/internal/test/tfmain"
+	"millrace/internal/tool/output"
+	"millrace/loaders"
+	"millrace/loaders/engine"
+	"millrace/loaders/portable"
+	"millrace/loaders/spec"
+	"millrace/tfbridge"
+)
+
+// importEnv names the graphs that a child of the tests imports, and prints the batches of.
+const importEnv = "MILLRACE_TEST_IMPORT"
+
+func TestMain(m *testing.M) {
+	if list := os.Getenv(importEnv); list != "" {
+		if err := printBatches(context.Background(), filepath.SplitList(list)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(tfmain.RunMixed(m))
+}
+
+// most is how many batches of a graph are compared.
+const most = 40
+
+// printBatches imports graphs that another process has built, and prints their batches.
+func printBatches(ctx context.Context, paths []string) error {
+	for _, path := range paths {
+		g, err := portable.Read(path)
+		if err != nil {
+			return err
+		}
+		text, err := imported(ctx, g)
+		if err != nil {
+			text = append(text, "failed: "+err.Error()+"\n"...)
+		}
+		if _, err := fmt.Printf("%s==\n", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// imported returns the batches of a graph as `millrace dump` prints them.
+func imported(ctx context.Context, g *portable.Graph) (text []byte, err error) {
+	in := tfbridge.NewGraph()
+	defer in.Close()
+	if err := in.Import(g.Def, ""); err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(g.Dataset, ":")
+	var specs []graph.Spec
+	for _, x := range g.Tensors {
+		d, ok := dtype.Parse(x.DType)
+		if !ok {
+			return nil, fmt.Errorf("data type %q", x.DType)
+		}
+		specs = append(specs, graph.Spec{DType: d, Shape: tfbridge.MakeShape(x.Shape...)})
+	}
+	d := dataset.FromVariant(graph.NewScopeWithGraph(in), in.Operation(name).Output(0), specs)
+	n := 0
+	for batch, err := range d.All(ctx, nil) {
+		if err != nil {
+			return text, err
+		}
+		var columns []output.Column
+		for i, x := range batch {
+			c, err := columnOf(g.Tensors[i].Name, x)
+			if err != nil {
+				return text, err
+			}
+			columns = append(columns, c)
+		}
+		if text, err = output.AppendBatch(text, columns); err != nil {
+			return text, err
+		}
+		if n++; n == most {
+			break
+		}
+	}
+	return text, nil
+}
+
+// columnOf copies a tensor for the output.
+func columnOf(name string, x *tfbridge.Tensor) (c output.Column, err error) {
+	c = output.Column{Name: name, DType: x.DataType(), Shape: x.Shape()}
+	if c.DType == dtype.String {
+		c.Strings, err = x.Strings()
+	} else {
+		c.Data, err = x.Bytes()
+	}
+	return c, err
+}
+
+// inGo returns the batches that Go reads, in the order of a graph's tensors.
+func inGo(t *testing.T, p *loaders.Plan, g *portable.Graph) (text []byte) {
+	t.Helper()
+	l, err := loaders.OpenPlan(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	n := 0
+	for b, err := range l.Batches(t.Context()) {
+		if err != nil {
+			return append(text, "failed: "+err.Error()+"\n"...)
+		}
+		var columns []output.Column
+		for _, x := range g.Tensors {
+			c, err := columnOf(x.Name, b.Tensor(x.Name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns = append(columns, c)
+		}
+		if text, err = output.AppendBatch(text, columns); err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == most {
+			break
+		}
+	}
+	return text
+}
+
+var everyCase = flag.Bool("every-case", false, "compare every case, and not a few of each kind")
+
+// someCases have what graphs are made of: casts, constants, steps, measures, padding, lists,
+// windows and chunks.
+var someCases = []string{
+	"rand-006", "seq-empty-lists", "slice-chain", "raw-special", "shuffle-pipeline", "cont-slice", "disc-random-own", "cont-random-infinite",
+	"chunk-rand-003", "chunk-with-sizes",
+}
+
+// planOfCase plans a case; nil if its config is refused.
+func planOfCase(t *testing.T, name string) *loaders.Plan {
+	t.Helper()
+	dir, seed := cases.Prepare(t, name), int64(7)
+	o := &loaders.CheckOptions{Seed: &seed}
+	if path := cases.Model(dir); path != "" {
+		if o.Model, _ = spec.ReadModelNames(path); o.Model == nil {
+			return nil
+		}
+	}
+	p, _ := loaders.Check(filepath.Join(dir, "loader.json"), o)
+	if p != nil && (p.Sloppy || cases.Read(t, name).Mode == "error") {
+		return nil // the order is left open, or failures are what the case is about
+	}
+	return p
+}
+
+// graphOf writes the graph of a plan; nil if the plan cannot be opened.
+func graphOf(t *testing.T, p *loaders.Plan, path string) *portable.Graph {
+	t.Helper()
+	scan, err := loaders.Prepare(t.Context(), p, nil)
+	if err != nil {
+		return nil
+	}
+	g, err := portable.New(t.Context(), p, scan)
+	if list := engine.InGo(p.Engine()); len(list) > 0 {
+		var e *millrace.Error
+		if !errors.As(err, &e) || e.Class != millrace.ErrModel || !strings.Contains(e.Msg, list[0].Why) {
+			t.Errorf("%s: a plan with %v gives %v", p.Path, list, err)
+		}
+		return nil
+	}
+	if err == nil {
+		err = g.Write(path, nil)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", p.Path, err)
+	}
+	return g
+}
+
+// orders are the arguments of loaders in the orders that records come in.
+func orders() map[string]fixture.Object {
+	shuffled := func(mode string, more fixture.Object) fixture.Object {
+		args := fixture.Object{"shuffle": true, "shuffle_mode": mode, "epochs": 3}
+		maps.Copy(args, more)
+		return args
+	}
+	return map[string]fixture.Object{
+		"exact":   shuffled("exact", nil),
+		"dropped": shuffled("exact", fixture.Object{"drop_remainder": true}),
+		"block":   shuffled("block", fixture.Object{"num_shuffle_buffer_elements": 20}),
+		"buffer":  {"shuffle": true, "num_shuffle_buffer_elements": 9, "num_filenames_shuffle_buffer": 3, "num_mix_files": 2, "epochs": 3},
+		"shard":   shuffled("exact", fixture.Object{"shard": fixture.Object{"index": 1, "count": 3}}),
+		"range":   {"range": fixture.Object{"start": 5, "end": 29}, "epochs": 2},
+		"endless": shuffled("exact", fixture.Object{"epochs": nil}),
+	}
+}
+
+// planOfOrder plans a loader of 51 records with the ids 0 to 50.
+func planOfOrder(t *testing.T, args fixture.Object) *loaders.Plan {
+	t.Helper()
+	f, id := fixture.New(t), int64(0)
+	for i, n := range []int64{7, 0, 12, 1, 31} {
+		f.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(id, id+n)...)
+		id += n
+	}
+	maps.Copy(f.Args, fixture.Object{"seed": 11, "target_batch_size": 4, "drop_remainder": false})
+	maps.Copy(f.Args, args)
+	f.Save(t)
+	p, problems := loaders.Check(f.Config(), nil)
+	if p == nil {
+		t.Fatal(problems)
+	}
+	return p
+}
+
+// A graph gives the batches of its loader in another process.
+func TestSameBatches(t *testing.T) {
+	testruntime.Need(t)
+	plans := map[string]*loaders.Plan{}
+	names := someCases
+	if *everyCase {
+		names = cases.All(t)
+	}
+	for _, name := range names {
+		if p := planOfCase(t, name); p != nil && p.NativeLibrary != "" {
+			plans[name] = p
+		}
+	}
+	for name, args := range orders() {
+		plans[name] = planOfOrder(t, args)
+	}
+	dir := t.TempDir()
+	var paths []string
+	var want [][]byte
+	for name, p := range plans {
+		path := filepath.Join(dir, name+".pb")
+		if g := graphOf(t, p, path); g != nil {
+			paths, want = append(paths, path), append(want, inGo(t, p, g))
+		}
+	}
+	if len(paths) < len(orders())+len(someCases)/2 {
+		t.Errorf("only %d graphs were written", len(paths))
+	}
+	for i, got := range inChild(t, paths) {
+		if n := bytes.Count(want[i], []byte("\n")); !bytes.Equal(got, want[i]) {
+			t.Errorf("%s: %d batches\n got %.300s\nwant %.300s", filepath.Base(paths[i]), n, got, want[i])
+		}
+	}
+}
+
+// inChild returns the batches of graphs that another process imports.
+func inChild(t *testing.T, paths []string) [][]byte {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), importEnv+"="+strings.Join(paths, string(filepath.ListSeparator)))
+	child.Stderr = os.Stderr
+	out, err := child.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := bytes.Split(out, []byte("==\n"))
+	if len(all) != len(paths)+1 {
+		t.Fatalf("%d graphs gave %d outputs", len(paths), len(all)-1)
+	}
+	return all[:len(paths)]
+}
