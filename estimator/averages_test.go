@@ -26,7 +26,7 @@ func averaging() *estimator.Objective {
 	return o
 }
 
-// train trains in dir until a step.
+// trainTo trains in dir up to a step.
 func trainTo(t *testing.T, dir string, step int64, objective *estimator.Objective, hooks estimator.Hooks) *estimator.TrainResult {
 	t.Helper()
 	m := loadLinear(t)

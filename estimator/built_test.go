@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// builtModel writes a SavedModel whose signature serving_default takes "x", a
-// vector of floats, one for each row, and gives what body makes of it as "y".
-// edit may change it before it is written.
+// builtModel writes a SavedModel whose signature serving_default takes "x", a vector of
+// floats, one for each row, and gives the result of body as "y". edit may change it
+// before it is written.
 func builtModel(t *testing.T, body func(s *graph.Scope, x tfbridge.Output) tfbridge.Output, edit func(*tfproto.MetaGraphDef)) string {
 	t.Helper()
 	s := graph.NewScope()

@@ -76,7 +76,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Values outside [0, 1] are warned of, unless they are said to be logits.
+// There is a warning about values outside [0, 1], unless they are declared as logits.
 func TestEvaluationWarns(t *testing.T) {
 	o := &estimator.EvaluateOptions{Signature: "evaluate", Metrics: []estimator.Metric{
 		{Name: "curve", Spec: metrics.Spec{Type: metrics.PRAUC}, Labels: "id", Predictions: "id"},
@@ -155,7 +155,8 @@ func TestEvaluateLoop(t *testing.T) {
 	}
 }
 
-// What cannot be evaluated is refused before the first batch, or names the metric.
+// An impossible evaluation is refused before the first batch, or its error names the
+// metric.
 func TestWrongEvaluations(t *testing.T) {
 	m := loadClassifier(t)
 	data := source(t, fixture.Points(t, 1, nil))

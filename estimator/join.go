@@ -106,7 +106,7 @@ func (m *Model) Join(ctx context.Context, src Source, o *JoinOptions) (*Pipeline
 	return p, nil
 }
 
-// joinSignature copies the signature behind a gate.
+// joinSignature copies the signature, with a gate before its inputs.
 func (p *Pipeline) joinSignature(s *graph.Scope) error {
 	inputs, err := p.inputs()
 	if err != nil {

@@ -29,7 +29,7 @@ type kerasTensor struct {
 	Trainable bool
 }
 
-// kerasTraining is what testdata/record_keras.py wrote of one model.
+// kerasTraining is the record of one model by testdata/record_keras.py.
 type kerasTraining struct {
 	X             kerasTensor // all steps
 	Y             []int32
@@ -226,8 +226,8 @@ func kerasNames(t *testing.T, dir string) map[string]string {
 	return names
 }
 
-// A training that is stopped and continued has the bits of one that is not, with dropout
-// of either kind.
+// A training that is stopped and resumed has the same bits as an uninterrupted one,
+// with both kinds of dropout.
 func TestKerasResumed(t *testing.T) {
 	for name := range kerasOptimizers {
 		t.Run(name, func(t *testing.T) {

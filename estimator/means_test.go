@@ -8,8 +8,8 @@ import (
 	"millrace/estimator"
 )
 
-// A logged loss is the mean over the steps since the one before, also where the training was
-// stopped between two of them; the learning rate is the last one.
+// A logged loss is the mean over the steps since the previous logged one, even if the
+// training was interrupted between them. The learning rate is the one in the last step.
 func TestLoggedMeans(t *testing.T) {
 	losses, logged := []float64{}, map[string]map[int64]float64{}
 	for _, stops := range [][]int64{{8}, {6, 8}} {

@@ -20,7 +20,7 @@ import (
 
 func numbered(i int) example.Feature { return fixture.Ints(int64(i)) }
 
-// identity is a model that gives what it takes.
+// identity is a model that returns its input.
 func identity(s *graph.Scope, x tfbridge.Output) tfbridge.Output { return graph.Identity(s, x) }
 
 // below asserts that every value is below 100.
@@ -30,7 +30,7 @@ func below(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 	return graph.Identity(s.WithControlDependencies(check), x)
 }
 
-// huge gives 1 TiB for a negative value, and otherwise what it takes.
+// huge gives 1 TiB for a negative value, and otherwise its input.
 func huge(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 	n := graph.Select(s, graph.ReduceAny(s, graph.Less(s, x, s.Const(float32(0)))), s.Const(int64(1)<<38), s.Const(int64(0)))
 	more := s.Op1("Fill", nil, graph.ExpandDims(s, n, 0), s.Const(float32(1)))
@@ -53,8 +53,8 @@ func loadBuilt(t *testing.T, dir string) *estimator.Model {
 	return m
 }
 
-// lastError runs a plan to its end and returns what ended it, and how many
-// rows there were before.
+// lastError runs a plan to its end and returns the final error, and the number of rows
+// before it.
 func lastError(t *testing.T, m *estimator.Model, p *loaders.Plan) (rows int64, last error) {
 	t.Helper()
 	for b, err := range m.Predict(t.Context(), &loaders.Source{Plan: p}, nil) {
@@ -70,7 +70,7 @@ func lastError(t *testing.T, m *estimator.Model, p *loaders.Plan) (rows int64, l
 func TestStepFails(t *testing.T) {
 	first := load(t, "constant", "")
 	if _, err := lastError(t, first, scalarPlan(t, first, 1)); err != nil {
-		t.Fatal(err) // what the process sets up once is there from here on
+		t.Fatal(err) // process-wide resources exist from here on
 	}
 	tests := []struct {
 		name  string
@@ -174,8 +174,8 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// Batches of one row, a short last batch and none at all are the model's to
-// take (E24).
+// Batches of one row, a short last batch and no batch at all are passed to the model
+// (E24).
 func TestBatchSizes(t *testing.T) {
 	m := load(t, "constant", "")
 	for _, size := range []int64{1, 2, 3, 7} {
@@ -220,8 +220,8 @@ func TestOutputTypes(t *testing.T) {
 	}
 }
 
-// A model for a device that is not there runs on those that are, as in Python and
-// TensorFlow Serving. Without soft placement the error says which there are (E28).
+// A model for a missing device runs on the available ones, as in Python and TensorFlow
+// Serving. Without soft placement the error lists the available ones (E28).
 func TestNoSuchDevice(t *testing.T) {
 	dir := builtModel(t, func(s *graph.Scope, x tfbridge.Output) tfbridge.Output {
 		return graph.Identity(s.WithDevice("/device:GPU:7"), x)
@@ -243,7 +243,7 @@ func TestNoSuchDevice(t *testing.T) {
 	}
 }
 
-// Faults of a model's graph that are found before TensorFlow sees it.
+// Faults of a model's graph that are found before TensorFlow loads it.
 func TestBrokenGraphs(t *testing.T) {
 	signature := func(m *tfproto.MetaGraphDef) *tfproto.SignatureDef { return m.SignatureDef["serving_default"] }
 	tests := []struct {
@@ -311,7 +311,7 @@ func TestAssetFaults(t *testing.T) {
 	}
 }
 
-// Two models at once, and one twice, keep out of each other's way (E30).
+// Two models, or one model loaded twice, do not affect each other (E30).
 func TestModelsAtOnce(t *testing.T) {
 	x := map[string]feature{"x": {"float32", []int{}, "float", floatAt(scalars)}}
 	constant, twin, other := load(t, "constant", ""), load(t, "constant", ""), load(t, "graph_v1", "")

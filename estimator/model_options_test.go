@@ -102,7 +102,7 @@ func TestSignaturesOfModel(t *testing.T) {
 	}
 }
 
-// An input that no tensor from outside can be is refused when the model is read.
+// An input that cannot be fed is refused when the model is read.
 func TestInputsThatCannotBeFed(t *testing.T) {
 	for _, dt := range []tfbridge.DataType{tfbridge.Resource, tfbridge.Variant} {
 		var handle tfbridge.Output
@@ -120,8 +120,8 @@ func TestInputsThatCannotBeFed(t *testing.T) {
 	}
 }
 
-// An output with the name of what a training gives cannot be asked for beside it,
-// and of several outputs somebody has to say which the predictions are.
+// An output whose name is also a training output cannot be requested, and if there are
+// several outputs the objective must name the predictions.
 func TestObjectiveAndItsOutputs(t *testing.T) {
 	two := func(name string) *estimator.Model {
 		return loadBuilt(t, builtModel(t, identity, func(m *tfproto.MetaGraphDef) {

@@ -15,7 +15,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// joinObjective adds a step of training behind a gate.
+// joinObjective adds a training step whose inputs pass a gate.
 func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	if err := o.Objective.Check(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (p *Pipeline) addLoss(s *graph.Scope, o *Objective) error {
 	return nil
 }
 
-// addGradients has a step yield the gradients too.
+// addGradients makes a step yield the gradients, too.
 func (p *Pipeline) addGradients() error {
 	if p.step == nil {
 		return nil
@@ -169,9 +169,9 @@ func (p *Pipeline) addGradients() error {
 	return nil
 }
 
-// Slots returns the variables that the optimizer keeps, as checkpoints name them:
-// the number of updates, "adam/iteration", and the slots, "adam/dense_kernel_momentum".
-// A pipeline without an [Objective] has none.
+// Slots returns the optimizer's variables by their names in checkpoints: the number of
+// updates, "adam/iteration", and the slots, "adam/dense_kernel_momentum". A pipeline
+// without an [Objective] has none.
 func (p *Pipeline) Slots() []checkpoint.Variable {
 	if p.step == nil {
 		return nil

@@ -42,8 +42,8 @@ func loadLinear(t *testing.T) *estimator.Model {
 	return m
 }
 
-// A model that was exported for prediction learns, and its other pipelines see what
-// it has learned.
+// A model that was exported for prediction learns, and its other pipelines see the
+// trained variables.
 func TestObjective(t *testing.T) {
 	m := loadLinear(t)
 	before, err := m.Join(t.Context(), plane(1), &estimator.JoinOptions{Keep: []string{"label"}})
@@ -98,7 +98,7 @@ func scalar(t *testing.T, x *tfbridge.Tensor) float32 {
 	return v[0]
 }
 
-// An objective that does not fit the model or the source is an error at once.
+// An objective that does not fit the model or the source is an immediate error.
 func TestWrongObjective(t *testing.T) {
 	tests := map[string]func(o *estimator.Objective){
 		`"labels"`:                    func(o *estimator.Objective) { o.Labels = "labels" },

@@ -13,8 +13,8 @@ import (
 	"millrace/estimator/optimizer"
 )
 
-// phase trains the linear model in dir until a step: the variables that match patterns, by
-// rate, which a plateau may lower.
+// phase trains the linear model in dir up to a step. patterns select the trained
+// variables; a plateau may lower rate.
 func phase(t *testing.T, dir string, step int64, rate float64, patterns, allowed []string) (rates []float64, notes []string, err error) {
 	t.Helper()
 	o := regression()
@@ -36,8 +36,9 @@ func phase(t *testing.T, dir string, step int64, rate float64, patterns, allowed
 	return rates, notes, err
 }
 
-// One variable first, then both, in one folder: what trained before continues with its
-// slots, what is new begins, and a new learning rate replaces one that a plateau lowered.
+// First one variable is trained, then both, in one folder: trained variables keep their
+// slots, new ones begin with initial slots, and a new learning rate replaces one that a
+// plateau has lowered.
 func TestPhases(t *testing.T) {
 	dir, alone := t.TempDir(), t.TempDir()
 	for _, d := range []string{dir, alone} {

@@ -40,8 +40,8 @@ func load(t *testing.T, name, signature string) *estimator.Model {
 	return m
 }
 
-// feature is one feature of a test's records: its manifest entry without the
-// name, and its value in record i.
+// feature is one feature of a test's records: its manifest entry without the name, and
+// its value in record i.
 type feature struct {
 	dtype string
 	shape []int
@@ -130,9 +130,9 @@ func want(t *testing.T, want, got any) {
 	}
 }
 
-// Every kind of graph that a signature can be is joined to the pipeline and
-// computes what it says it does: functions and none, variables of both kinds,
-// tables, strings, and loops of both kinds.
+// Every kind of graph for a signature can be joined to the pipeline and gives the right
+// result: with and without functions, variables of both kinds, tables, strings, and
+// loops of both kinds.
 func TestPredict(t *testing.T) {
 	x := map[string]feature{"x": {"float32", []int{}, "float", floatAt(scalars)}}
 	t.Run("linear", func(t *testing.T) {
@@ -246,8 +246,8 @@ func flip(t *testing.T, path string) {
 	}
 }
 
-// What TensorFlow loads without a word, or reports as something else, is
-// refused when the model is loaded (R6).
+// A damaged model that TensorFlow loads silently, or reports as something else, is
+// refused when it is loaded (R6).
 func TestDamagedModels(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -281,8 +281,8 @@ func TestDamagedModels(t *testing.T) {
 	}
 }
 
-// A harmless signature does not excuse the operations beside it: they are in
-// the graph that TensorFlow would load.
+// A model with a harmless signature is refused for its unsafe operations, because they
+// are in the graph that TensorFlow would load.
 func TestHarmlessSignatureOfAnUnsafeModel(t *testing.T) {
 	_, err := estimator.LoadModel(filepath.Join("..", "testdata", "models", "writes_file"), &estimator.ModelOptions{Signatures: []string{"harmless"}})
 	if !errors.Is(err, millrace.ErrUnsafeModel) {
@@ -290,7 +290,7 @@ func TestHarmlessSignatureOfAnUnsafeModel(t *testing.T) {
 	}
 }
 
-// A bad record is the data's fault, however it comes to light.
+// A bad record is reported as a fault of the data, however it is found.
 func TestPredictNamesTheRecord(t *testing.T) {
 	m := load(t, "constant", "")
 	p := plan(t, m, 5, map[string]feature{"x": {"float32", []int{}, "float", func(i int) example.Feature {
@@ -315,7 +315,7 @@ func TestPredictNamesTheRecord(t *testing.T) {
 	}
 }
 
-// A step computes the outputs that were asked for, and no others.
+// A step computes only the requested outputs.
 func TestChosenOutputs(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	m, err := estimator.LoadModel("../testdata/models/outputs", nil)

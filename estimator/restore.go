@@ -28,8 +28,8 @@ func (m *Model) Restore(path string) error {
 	return m.RestoreChecked(c)
 }
 
-// RestoreChecked is Restore for a checkpoint that was read. Where the training kept
-// moving averages of the variables, they are what it sets.
+// RestoreChecked is Restore for a checkpoint that was already read. If the training
+// kept moving averages of the variables, it sets the variables to these.
 func (m *Model) RestoreChecked(c *checkpoint.Checkpoint) error {
 	values, err := m.values(context.Background())
 	if err != nil {
@@ -105,8 +105,8 @@ func (m *Model) Variables(ctx context.Context) (map[string]*tfbridge.Tensor, err
 	return named, nil
 }
 
-// targetsOf returns the variables that weights can be for, and for each the indices of
-// the tensors that hold its value: Keras stores a variable under two names.
+// targetsOf returns the variables that can get weights, and for each the indices of the
+// tensors that hold its value: Keras stores a variable under two names.
 func targetsOf(m *Model, all []checkpoint.Variable) (targets []weights.Variable, at [][]int) {
 	objects := m.saved.VariableObjects()
 	byNode := map[string]int{}
@@ -152,7 +152,7 @@ func (m *Model) values(ctx context.Context) (*checkpoint.Values, error) {
 	return m.access, err
 }
 
-// valuesWith is values with variables that are not the model's own.
+// valuesWith is values with additional variables that do not belong to the model.
 func (m *Model) valuesWith(ctx context.Context, more []checkpoint.Variable) (*checkpoint.Values, error) {
 	if len(more) == 0 {
 		return m.values(ctx)

@@ -39,8 +39,8 @@ func removeData(t *testing.T, prefix string) {
 	}
 }
 
-// A checkpoint whose values go away after it was read is the error of a restore,
-// which names it.
+// If a checkpoint's values are removed after it was read, the error of a restore names
+// the checkpoint.
 func TestRestoreOfValuesThatAreGone(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	m, prefix := linearCopy(t)
@@ -62,7 +62,7 @@ func TestRestoreOfValuesThatAreGone(t *testing.T) {
 	wrong("values", "read the variables", m.RestoreChecked(c))
 }
 
-// Whoever waits for the graph stops when the context ends, and changes nothing.
+// A call that waits for the graph stops when its context ends, and changes nothing.
 func TestWaitingForTheGraph(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	m, _ := linearCopy(t)
@@ -98,8 +98,8 @@ func TestWaitingForTheGraph(t *testing.T) {
 	}
 }
 
-// Only an output that is one real number can be the loss. A shape that is not
-// known may be that of a scalar.
+// Only an output with one real number can be the loss. An unknown shape may turn out to
+// be a scalar's.
 func TestWhatCanBeALoss(t *testing.T) {
 	scalar := dtype.ScalarShape()
 	for _, tt := range []struct {

@@ -11,8 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// predictAhead is how many steps Predict runs ahead of its loop: enough for the
-// model to work while the loop writes the last results.
+// predictAhead is how many steps Predict runs ahead of its loop: enough that the model
+// computes while the loop writes the last results.
 const predictAhead = 2
 
 // RunOptions says how to run a pipeline. Nil and the zero value run over all
@@ -57,7 +57,7 @@ func (p *Pipeline) run(ctx context.Context, o *steps.Options) iter.Seq2[*Batch, 
 	return p.input.Run(ctx, p.model.model.Session(), o)
 }
 
-// modelError is the error of a step in which the model failed.
+// modelError returns the error of a step in which the model failed.
 func (p *Pipeline) modelError(err error) error {
 	var failed *tfbridge.Error
 	if !errors.As(err, &failed) {

@@ -17,8 +17,7 @@ import (
 // vectorSpec declares the vector "x" of any length.
 var vectorSpec = map[string]graph.Spec{"x": {DType: tfbridge.Float, Shape: tfbridge.MakeShape(-1)}}
 
-// A loop that is left ends the sequence of its values, and a tensor of the
-// program stays the program's.
+// Leaving a loop ends the sequence of its values. The program still owns its tensors.
 func TestValuesThatAreNotReadToTheEnd(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	own, err := tfbridge.NewTensor([]float32{1, 2})
@@ -53,8 +52,8 @@ func TestValuesThatAreNotReadToTheEnd(t *testing.T) {
 	}
 }
 
-// A source is started with its feeds. What fails then, or when it is built, is
-// said as the source's.
+// A source is started with its feeds. A failure then, or when the source is built, is
+// reported as the source's.
 func TestOutputsThatStart(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	m := load(t, "constant", "")
@@ -110,8 +109,8 @@ func TestOutputsThatStart(t *testing.T) {
 	}
 }
 
-// A model that is closed while a loop reads is an error, and not the end of the
-// data.
+// If a model is closed while a loop reads, the loop gets an error, and not the end of
+// the data.
 func TestSourceOfAClosedModel(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	m := load(t, "constant", "")

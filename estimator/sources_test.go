@@ -23,7 +23,7 @@ import (
 // inputs are the rows that every source of these tests gives, two a batch.
 var inputs = [][]float32{{0, 1, 2}, {1, 1, 2}, {2, 1, 2}, {3, 1, 2}, {4, 1, 2}}
 
-// sources are five ways to give inputs as "x" and the row's number as "id".
+// sources are five ways to feed inputs as "x" and the row's number as "id".
 func sources(t *testing.T, m *estimator.Model) map[string]estimator.Source {
 	t.Helper()
 	config := plan(t, m, len(inputs), map[string]feature{
@@ -71,7 +71,7 @@ func valueBatches(yield func(map[string]any, error) bool) {
 func queue(s *graph.Scope) *estimator.Outputs {
 	types := []tfbridge.DataType{tfbridge.Float, tfbridge.Int64}
 	q := s.Op1("FIFOQueueV2", map[string]any{"component_types": types, "shared_name": s.Prefix() + "queue"})
-	// A closed queue stays closed, so that one run takes what there is.
+	// A closed queue stays closed, so one run takes all elements.
 	var filled []*tfbridge.Operation
 	for i := 0; i < len(inputs); i += 2 {
 		x := inputs[i:min(i+2, len(inputs))]
@@ -85,8 +85,8 @@ func queue(s *graph.Scope) *estimator.Outputs {
 	return &estimator.Outputs{Tensors: map[string]tfbridge.Output{"x": next[0], "id": next[1]}, Init: []*tfbridge.Operation{closed}}
 }
 
-// A loader's plan, a loader, a Go dataset, Go values and tensors of the graph
-// feed a model alike: the same batches, outputs and kept tensors.
+// A loader's plan, a loader, a Go dataset, Go values and tensors of the graph feed a
+// model in the same way: with the same batches, outputs and kept tensors.
 func TestSources(t *testing.T) {
 	m := load(t, "linear", "")
 	for name, source := range sources(t, m) {
@@ -114,7 +114,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// collected is what a run gave.
+// collected is the result of a run.
 type collected struct {
 	Rows []int64
 	IDs  []int64

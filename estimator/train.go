@@ -51,7 +51,7 @@ func TrainAndEvaluate(ctx context.Context, m *Model, train, evaluate Source, dir
 	})
 }
 
-// joined returns the pipeline as package training knows it.
+// joined returns the pipeline in the form for package training.
 func (p *Pipeline) joined() training.Joined {
 	j := training.Joined{Dir: p.model.dir, Signature: p.signature, Run: p.run, Error: p.modelError}
 	for _, f := range p.fetch {
@@ -101,6 +101,6 @@ func (p *Pipeline) checkTrains(loss string) error {
 	return at("there is no output %q to be the loss; the signature has %q", loss, names)
 }
 
-// BestStep returns the step of the best checkpoint, as a later checkpoint of the
-// same training knows it.
+// BestStep returns the step of the best checkpoint, given a later checkpoint of the
+// same training.
 func BestStep(c *checkpoint.Checkpoint) (step int64, ok bool) { return training.BestStep(c) }

@@ -61,7 +61,7 @@ func TestTrainDefaults(t *testing.T) {
 	}
 }
 
-// What cannot be joined is the error of the training, and nothing is written.
+// A failed join is the error of the training, and nothing is written.
 func TestTrainThatCannotBegin(t *testing.T) {
 	m := loadLinear(t)
 	labels := regression()
@@ -92,7 +92,7 @@ func TestTrainThatCannotBegin(t *testing.T) {
 	}
 }
 
-// A step gives the outputs that are asked for, and no others.
+// A step gives only the requested outputs.
 func TestOutputsOfSteps(t *testing.T) {
 	m := loadLinear(t)
 	for _, outputs := range [][]string{nil, {"y"}} {

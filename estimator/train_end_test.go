@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// level is an evaluation that no training changes: the mean of the labels.
+// level is an evaluation whose result no training changes: the mean of the labels.
 func level() *estimator.EvaluateOptions {
 	return &estimator.EvaluateOptions{Metrics: []estimator.Metric{{Name: "level", Spec: metrics.Spec{Type: metrics.Mean}, Predictions: "label"}}}
 }

@@ -19,8 +19,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// A training that writes checkpoints, shows its variables, is resumed and fails to write
-// leaks no handle.
+// A training that writes checkpoints, reads its variables, is resumed and fails to
+// write leaks no handle.
 func TestTrainLeavesNoHandle(t *testing.T) {
 	leak.Check(t, tfbridge.Live)
 	dir := t.TempDir()

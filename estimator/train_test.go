@@ -34,7 +34,7 @@ func twoCounters(t *testing.T) string {
 		}
 		zero := s.WithControlDependencies(set(s, "AssignVariableOp", a, 0), set(s, "AssignVariableOp", b, 0))
 		reset := graph.Identity(zero, s.Const(int64(0)))
-		// The counters depend on no input: a step without a batch must not count.
+		// The counters depend on no input, but a step without a batch must not count.
 		first := set(s, "AssignAddVariableOp", a, 1)
 		second := set(s.WithControlDependencies(pause(s, x, first)), "AssignAddVariableOp", b, 1)
 		sum := graph.ReduceSum(s, x)
@@ -138,8 +138,8 @@ func TestSignaturesShareVariables(t *testing.T) {
 	}
 }
 
-// A step that changes variables runs alone: whoever reads them sees no half of
-// a step.
+// A step that changes variables runs alone: a reader of the variables sees no half-made
+// step.
 func TestStepsThatChangeVariablesRunAlone(t *testing.T) {
 	m := loadTrained(t, 300)
 	ctx, stop := context.WithCancel(t.Context())

@@ -75,8 +75,8 @@ func TestTrainTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A folder of another training is refused, with what differs; what may differ
-// has to be named (F10, F11).
+// A folder of another training is refused, with the differences; allowed differences
+// must be named (F10, F11).
 func TestTrainInAnothersFolder(t *testing.T) {
 	d, dir := fixture.Points(t, 2, fixture.Shuffled()), t.TempDir()
 	if _, err := train(t, d, dir, &estimator.TrainOptions{Steps: 3, Job: map[string]string{"seed": "1"}}); err != nil {
@@ -119,7 +119,7 @@ func TestTrainInit(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written to is found before the first step (F06).
+// A folder without write permission is an error before the first step (F06).
 func TestTrainWhereNothingCanBeWritten(t *testing.T) {
 	d := fixture.Points(t, 2, fixture.Shuffled())
 	file := filepath.Join(t.TempDir(), "file")
@@ -221,8 +221,8 @@ func TestTrainWhoseInputWaits(t *testing.T) {
 	}
 }
 
-// waiting is a source of one point again and again. After some batches its
-// threads wait for data, so that its position cannot be taken.
+// waiting is a source that repeats one point. After some batches its threads wait for
+// data, so its position cannot be taken.
 type waiting struct{ at, taken int }
 
 func (w *waiting) Pipeline(_ context.Context, s *graph.Scope) (*steps.Pipeline, error) {

@@ -84,8 +84,8 @@ func sameCheckpoint(t testing.TB, a, b string, step int64) {
 	}
 }
 
-// A training that was interrupted after any step and then gone on with ends as
-// one that never was: variables, momentum, and the place in shuffled data.
+// An interrupted and resumed training ends like an uninterrupted one, whatever step it
+// was interrupted after: with the same variables, momentum, and place in shuffled data.
 func TestTrainGoesOn(t *testing.T) {
 	d := fixture.Points(t, 4, fixture.Shuffled())
 	whole := t.TempDir()
@@ -105,7 +105,7 @@ func TestTrainGoesOn(t *testing.T) {
 	sameCheckpoint(t, whole, parts, 40)
 }
 
-// A context that ends leaves a checkpoint of the step that was made.
+// A context that ends leaves a checkpoint of the last step.
 func TestTrainCanceled(t *testing.T) {
 	d := fixture.Points(t, 4, fixture.Shuffled())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -175,8 +175,8 @@ func TestTrainAndEvaluate(t *testing.T) {
 	sameCheckpoint(t, alone, dir, 60)
 }
 
-// A damaged checkpoint is skipped, loudly, and replaced; a training in which all
-// are damaged does not start from zero.
+// A damaged checkpoint is skipped with a warning, and replaced. If all are damaged, the
+// training does not start from zero.
 func TestDamagedCheckpoints(t *testing.T) {
 	d := fixture.Points(t, 2, fixture.Shuffled())
 	whole, dir := t.TempDir(), t.TempDir()

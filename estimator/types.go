@@ -2,11 +2,11 @@ package estimator
 
 import "millrace/estimator/training"
 
-// Package training declares the types of trainings and evaluations.
+// Types of package training, which declares trainings and evaluations.
 type (
 	// TrainOptions says what [Train] trains and what it writes.
 	TrainOptions = training.Options
-	// TrainResult is what a training came to.
+	// TrainResult is the result of a training.
 	TrainResult = training.Result
 	// StepRange are steps of a training, counted from its very beginning.
 	StepRange = training.StepRange
@@ -24,35 +24,37 @@ type (
 
 	// Hooks are functions that a training calls.
 	Hooks = training.Hooks
-	// Step is a step that was made.
+	// Step is a completed step.
 	Step = training.Step
-	// Progress is what a training did since the last Progress.
+	// Progress is the progress of a training since the last Progress.
 	Progress = training.Progress
 	// Saved is a checkpoint that was written.
 	Saved = training.Saved
 	// Evaluated is an evaluation that has ended.
 	Evaluated = training.Evaluated
-	// Trained lists what a training with an [Objective] changes and what it leaves alone.
+	// Trained lists the variables that a training with an [Objective] changes, and
+	// those that it does not change.
 	Trained = training.Trained
 	// TrainedVariable is a variable that the optimizer changes.
 	TrainedVariable = training.TrainedVariable
 	// UntrainedVariable is a variable that the signature reads and the optimizer does not
 	// change.
 	UntrainedVariable = training.UntrainedVariable
-	// NamedTensor is a tensor with the name of what it is the value of.
+	// NamedTensor is a tensor with the name of the variable or gradient whose value it
+	// is.
 	NamedTensor = training.NamedTensor
 
 	// Metric is one metric of an evaluation.
 	Metric = training.Metric
-	// EvaluateOptions says what an evaluation computes.
+	// EvaluateOptions are the options of an evaluation.
 	EvaluateOptions = training.EvaluateOptions
-	// Evaluation is what an evaluation found.
+	// Evaluation is the result of an evaluation.
 	Evaluation = training.Evaluation
-	// Evaluator is [Evaluate] to be done more than once.
+	// Evaluator evaluates like [Evaluate], more than once.
 	Evaluator = training.Evaluator
 )
 
-// Why a training ended.
+// The reasons why a training ended.
 const (
 	EndedBySteps   = training.EndedBySteps   // it made TrainOptions.Steps
 	EndedByData    = training.EndedByData    // the source ended

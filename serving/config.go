@@ -15,7 +15,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// ModelConfig says which versions of a model to serve.
+// ModelConfig configures a model and the versions of it to serve.
 type ModelConfig struct {
 	Name string
 	// BasePath is the folder of the versions: version 7 is in its folder 7. A
@@ -29,43 +29,43 @@ type ModelConfig struct {
 	// holds for versions that are loaded later.
 	Unbatched bool
 	// SharedInputs are inputs that a batch of the model has once: see
-	// [batching.Options.SharedInputs]. They replace the ones in [Options.Batching], for versions
-	// that are loaded later.
+	// [batching.Options.SharedInputs]. They replace those in [Options.Batching], for
+	// versions that are loaded later.
 	SharedInputs []string
 	// Canary has the share of requests that each label of VersionLabels gets, as weights: 95 and
 	// 5. It is for requests that name neither a version nor a label. Nil: they get the latest
 	// version.
 	Canary map[string]int
-	// Shadow has copies of requests run by another version, for versions that are loaded later.
-	// Nil: none.
+	// Shadow copies requests to another version, for versions that are loaded later.
+	// Nil: no copies.
 	Shadow *ShadowConfig
-	// CacheBytes is how much memory is for answers that are given again to equal requests, whose
-	// inputs are tensors. A model that is not a function of its inputs must not have a cache. 0:
-	// none.
+	// CacheBytes is the memory for cached answers, which are returned for equal
+	// requests whose inputs are tensors. A model that is not a function of its inputs
+	// must not have a cache. 0: none.
 	CacheBytes int64
-	// Logging says which requests to log. Nil: as [Options.Logging] says.
+	// Logging selects the requests to log. Nil: [Options.Logging] does.
 	Logging *LoggingConfig
 }
 
-// LoggingConfig says which requests of a model to log, and where; see
+// LoggingConfig selects the requests of a model to log, and the place of the log; see
 // [millrace/serving/requestlog].
 type LoggingConfig struct {
 	FilenamePrefix string
 	SamplingRate   float64 // from 0, none, to 1, all
-	MaxFileBytes   int64   // from which on another file begins; 0: 64 MiB
+	MaxFileBytes   int64   // size at which the next file begins; 0: 64 MiB
 }
 
-// ShadowConfig has requests to a model run by another version too, whose answers are dropped:
-// to see a version under real load before it answers.
+// ShadowConfig lets another version run copies of a model's requests. Its answers are
+// dropped: it shows how a version behaves under real load before it answers clients.
 type ShadowConfig struct {
 	Label string  // names the version
-	Share float64 // from 0 to 1: how many of the requests
+	Share float64 // share of the requests, from 0 to 1
 }
 
-// VersionPolicy says which of the versions that are there to serve. The zero value
-// means the latest.
+// VersionPolicy selects the versions to serve among those in the base path. The zero
+// value selects the latest.
 type VersionPolicy struct {
-	Latest   int     // so many versions with the highest numbers; 0: 1, unless another field is set
+	Latest   int     // this many versions with the highest numbers; 0: 1, unless another field is set
 	All      bool    // every version
 	Specific []int64 // these versions
 }
@@ -73,12 +73,11 @@ type VersionPolicy struct {
 // Options are the options of a Server. Nil and the zero value mean the defaults,
 // which are TensorFlow Serving's.
 type Options struct {
-	// FileSystemPollWait is the time between two looks at the base paths. 0: 1 s.
-	// Negative: the Server looks once, and when its configuration is replaced.
+	// FileSystemPollWait is the time between two scans of the base paths. 0: 1 s.
+	// Negative: the Server scans once, and when its configuration is replaced.
 	FileSystemPollWait time.Duration
-	// MaxNumLoadRetries is how often a version that fails to load is tried again.
-	// 0: 5. Negative: never. The versions that are there at the start are tried
-	// once.
+	// MaxNumLoadRetries is how often a version that fails to load is tried again. 0: 5.
+	// Negative: never. Versions that exist at the start are tried once.
 	MaxNumLoadRetries int
 	// LoadRetryInterval is the time between two tries. 0: 1 min.
 	LoadRetryInterval time.Duration
@@ -91,66 +90,70 @@ type Options struct {
 	CheckMethodNames bool
 	// WarmupIterations is how often each warmup request is run. 0: once.
 	WarmupIterations int
-	// SkipModelWarmup leaves out the warmup requests that a model brings along.
+	// SkipModelWarmup skips the warmup requests in a model's folder.
 	SkipModelWarmup bool
 	// AllowVersionLabelsForUnavailableModels accepts a label of a version that is
 	// not available.
 	AllowVersionLabelsForUnavailableModels bool
 
-	// MaxConcurrentRequests is how many versions may be acquired at a time, by all
-	// requests together. More is refused with an error of class
-	// millrace.ErrOverloaded. 0: any number.
+	// MaxConcurrentRequests limits the versions that all requests together may hold at
+	// a time. Further requests are refused with an error of class
+	// millrace.ErrOverloaded. 0: no limit.
 	MaxConcurrentRequests int
-	// RequestMemory is how many bytes of memory all requests together may take for their
-	// bodies, tensors and answers. More is refused with an error whose code is
-	// ResourceExhausted; see [millrace/serving/budget]. 0: a quarter of the machine's memory
-	// or of what its control groups allow. Negative: any number.
+	// RequestMemory is the memory in bytes that all requests together may take for
+	// their bodies, tensors and answers. Further requests are refused with an error
+	// whose code is ResourceExhausted; see [millrace/serving/budget]. 0: a quarter of
+	// the machine's memory or of what its control groups allow. Negative: no limit.
 	RequestMemory int64
 
-	// ModelMemory is how many bytes of memory models may take. With a limit a model is loaded when
-	// it is first asked for, and those not asked for longest are unloaded to make room; see
-	// ondemand.go. A model takes 1.2 times its files. 0: any number, and models are loaded at once.
+	// ModelMemory is the memory in bytes that models may take. With a limit a model is
+	// loaded at its first request, and the models whose last request is oldest are
+	// unloaded to make room; see ondemand.go. A model is estimated at 1.2 times the
+	// size of its files. 0: no limit, and models are loaded at once.
 	ModelMemory int64
 
-	// StuckRunTimeout is how long a run may go on after its requests are answered
+	// StuckRunTimeout is how long a run may continue after its requests are answered
 	// before the server is not ready: see [Server.Ready]. 0: 1 min. Negative: such runs
 	// are only logged.
 	StuckRunTimeout time.Duration
 
-	// Model are the options with which models are checked and loaded. AnyShape is always
-	// set: clients of TensorFlow Serving send what the graph takes.
+	// Model are the options with which models are checked and loaded. AnyShape is
+	// always set: clients of TensorFlow Serving may send every shape that the graph
+	// accepts.
 	Model *graph.ModelOptions
-	// Loaders are loaders by the name of a model. For each signature of the model that
-	// takes what the loader gives, the versions have another one that takes serialized
-	// records: "examples" for the default signature, KEY_examples for others. Its only
-	// input "inputs" is a vector of strings. A plan comes from [loaders.Check], with
-	// ManifestOnly if the data files are not there. A version of which no signature
-	// takes what the loader gives is not served.
+	// Loaders are loaders by the name of a model. For each signature of the model whose
+	// inputs the loader gives, the versions have another signature that takes
+	// serialized records: "examples" for the default signature, KEY_examples for
+	// others. Its only input "inputs" is a vector of strings. A plan comes from
+	// [loaders.Check], with ManifestOnly if the data files do not exist. A version is
+	// not served if the loader gives the inputs of none of its signatures.
 	Loaders map[string]*loaders.Plan
 	// Batching makes requests share batches. Its Scheduler serves all models.
 	// Nil: each request runs alone.
 	Batching *batching.Options
-	// Logging says which requests to log of models that do not say it themselves. Nil:
+	// Logging selects the requests to log of models without their own setting. Nil:
 	// none.
 	Logging *LoggingConfig
 	// ModelBatching returns the options of the batching of the model in a folder, or
-	// nil if its requests run alone. Batching then only decides that there is
-	// batching, and by which Scheduler. Nil: Batching is for all models.
+	// nil if its requests run alone. Batching then only turns batching on, and sets its
+	// Scheduler. Nil: Batching applies to all models.
 	ModelBatching func(dir string) (*batching.Options, error)
-	// OnBatch is told of each batch. It replaces the OnBatch of Batching. Nil:
-	// nobody is.
+	// OnBatch is called after each batch. It replaces the OnBatch of Batching. It may
+	// be nil.
 	OnBatch func(BatchInfo)
-	// OnRun is called after each run that is not a batch. Nil: nothing is.
+	// OnRun is called after each run that is not a batch. It may be nil.
 	OnRun func(RunInfo)
 	// OnExamples is called with the number of Examples of each request to classify or to regress, and
 	// of each warmup request. Nil: nothing is.
 	OnExamples func(model string, examples int)
-	// OnLog is called for each request that the sampling of a log chose: OK if it will be written,
-	// ResourceExhausted if it had no room. Nil: nothing is.
+	// OnLog is called for each request that the sampling of a log chose: with OK if it
+	// will be written, and with ResourceExhausted if the log had no room. It may be
+	// nil.
 	OnLog func(model string, code tfbridge.Code)
 	// OnWarmup is called when the warmup requests of a version have run. Nil: nothing is.
 	OnWarmup func(WarmupInfo)
-	// Logger is told of versions that come and go. Nil: slog.Default.
+	// Logger receives messages about versions that are loaded and unloaded. Nil:
+	// slog.Default.
 	Logger *slog.Logger
 }
 
@@ -160,7 +163,7 @@ type BatchInfo struct {
 	Version   int64
 	Signature string
 	API       string // "Predict", "Classify" or "Regress", by the signature's method_name
-	MostRows  int    // rows that a batch may have
+	MostRows  int    // largest number of rows of a batch
 	batching.BatchInfo
 }
 
@@ -211,7 +214,8 @@ func (o *Options) complete() Options {
 	return c
 }
 
-// The longest name of a model, which stands in metrics and logs, and the longest path of Linux.
+// The longest name of a model, which appears in metrics and logs, and the longest path
+// of Linux.
 const maxName, maxPath = 1000, 4095
 
 // checkConfigs returns an error of class millrace.ErrConfig for configurations that
@@ -243,7 +247,7 @@ func checkConfigs(configs []ModelConfig) error {
 	return nil
 }
 
-// checkTraffic returns an error for weights and shadows that cannot be.
+// checkTraffic returns an error for invalid weights and shadows.
 func checkTraffic(c *ModelConfig) error {
 	total := 0
 	for _, label := range slices.Sorted(maps.Keys(c.Canary)) {

@@ -19,7 +19,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// endless are a request that the model countdown never answers, and answered is one that
+// endless is a request that the model countdown never answers, and answered is one that
 // it answers.
 var endless, answered = map[string]any{"n": int64(-1)}, map[string]any{"n": int64(3)}
 
@@ -39,7 +39,8 @@ func countdown(t *testing.T, lowered bool) string {
 	if err := os.Remove(filepath.Join(filepath.Dir(file), "fingerprint.pb")); err != nil {
 		t.Fatal(err)
 	}
-	// Another attribute, as long as the one that asks for it, is ignored.
+	// Rename the attribute that asks for lowering to one of the same length, which is
+	// ignored.
 	raw = bytes.ReplaceAll(raw, []byte("_lower_using_switch_merge"), []byte("_leave_using_switch_merge"))
 	if err := os.WriteFile(file, raw, 0o644); err != nil {
 		t.Fatal(err)
@@ -47,14 +48,14 @@ func countdown(t *testing.T, lowered bool) string {
 	return base
 }
 
-// A hundred requests that would never end, and then twenty at once, are stopped: by
+// A hundred endless requests in sequence, and then twenty at once, are stopped: by
 // their deadline, or when the client leaves long before it. The requests that follow
-// are answered, and nothing is left running.
+// are answered, and nothing remains running.
 func TestEndlessRequests(t *testing.T) {
 	deadline := func() (context.Context, context.CancelFunc) {
 		return context.WithTimeout(t.Context(), 5*time.Millisecond)
 	}
-	leave := func() (context.Context, context.CancelFunc) { // the deadline is that of the server
+	leave := func() (context.Context, context.CancelFunc) { // the server's deadline applies
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		time.AfterFunc(5*time.Millisecond, cancel)
 		return ctx, cancel
@@ -111,8 +112,8 @@ func TestEndlessRequests(t *testing.T) {
 	}
 }
 
-// A run that TensorFlow does not end is seen: in the log, among the stuck runs, and by
-// who watches readiness. Once it ends the server is ready again.
+// A run that TensorFlow does not end is reported: in the log, among the stuck runs, and
+// by readiness. When it ends the server is ready again.
 func TestStuckRun(t *testing.T) {
 	testruntime.Need(t)
 	base := t.TempDir()

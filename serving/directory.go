@@ -76,7 +76,7 @@ func isSavedModel(dir string) bool {
 	return false
 }
 
-// cause returns why the system refused, without the path.
+// cause returns the system's reason for an error, without the path.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -1,6 +1,5 @@
-// Package serving keeps models ready for requests, as TensorFlow Serving does: by
-// name, in numbered versions, each in a folder of its own below the model's base
-// path.
+// Package serving keeps models ready for requests, as TensorFlow Serving does: by name,
+// in numbered versions, each in its own folder below the model's base path.
 //
 //	server, err := serving.New(ctx, []serving.ModelConfig{{Name: "digits", BasePath: "/models/digits"}}, nil)
 //	...

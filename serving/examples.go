@@ -39,8 +39,8 @@ func (v *Version) Loader(signature string) *loaders.Plan {
 	return v.pipeline.Plan
 }
 
-// predictRecords runs a signature on serialized records. Records that may fail run
-// alone, so that they fail no other request.
+// predictRecords runs a signature on serialized records. Doubtful records run alone, so
+// that they cannot fail other requests.
 func (v *Version) predictRecords(ctx context.Context, signature string, inputs map[string]any, outputs []string) (map[string]*tfbridge.Tensor, error) {
 	t, ok := inputs[pipeline.Input].(*tfbridge.Tensor)
 	if !ok && inputs[pipeline.Input] != nil {
@@ -53,7 +53,7 @@ func (v *Version) predictRecords(ctx context.Context, signature string, inputs m
 		inputs[pipeline.Input] = t
 	}
 	if !t.IsOpen() || t.DataType() != tfbridge.String {
-		return v.run(ctx, signature, inputs, outputs) // which says what is wrong
+		return v.run(ctx, signature, inputs, outputs) // its error describes the fault
 	}
 	records, err := t.Strings()
 	if err != nil {

@@ -120,8 +120,8 @@ func (v *Version) ask(t *testing.T, output string, records ...[]byte) ([]float32
 	return slices.Clone(rows), err
 }
 
-// withoutLibrary returns the plan of a process that has no library of Millrace's
-// operations: TensorFlow parses, and Go judges.
+// withoutLibrary returns the plan of a process without the library of Millrace's
+// operations: Go checks the records, and TensorFlow parses them.
 func withoutLibrary(p *loaders.Plan) *loaders.Plan {
 	q := *p
 	q.NativeLibrary = ""
@@ -153,8 +153,8 @@ func TestLoader(t *testing.T) {
 	}
 }
 
-// Records of any length go with those of their own request only: what they are
-// padded to does not depend on who else asks.
+// Records of variable length are batched only with those of their own request: their
+// padding must not depend on other requests.
 func TestLoaderOfVariableLength(t *testing.T) {
 	d, records := waves(t, 6)
 	want := predicted(t, "windows", "y", d)
@@ -200,7 +200,7 @@ func TestLoaderRefusesRecords(t *testing.T) {
 	}
 }
 
-// A loader works through every method that takes Examples, and metadata tells of its
+// A loader works through every method that takes Examples, and metadata lists its
 // signatures.
 func TestLoaderSignatures(t *testing.T) {
 	d, records := points(t, 2)
@@ -246,8 +246,8 @@ func TestLoaderSignatures(t *testing.T) {
 	}
 }
 
-// Regress and MultiInference take tf.Examples through a loader, and answer what
-// `millrace predict` computes from the same records.
+// Regress and MultiInference take tf.Examples through a loader, and answer with the
+// same values that `millrace predict` computes from the same records.
 func TestLoaderRegression(t *testing.T) {
 	d, records := points(t, 3)
 	v := startLoader(t, "regressor", planOf(t, d))

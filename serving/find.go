@@ -15,7 +15,7 @@ import (
 // means the latest that is available.
 type ModelSpec struct {
 	Name    string
-	Version int64 // 0 and less: not given, unless HasVersion is set
+	Version int64 // 0 or less: not given, unless HasVersion is set
 	Label   string
 
 	HasVersion bool // Version is given, even if it is 0
@@ -31,7 +31,7 @@ func (s *Server) Acquire(spec ModelSpec) (*Version, error) {
 	return s.AcquireContext(context.Background(), spec)
 }
 
-// AcquireContext is [Server.Acquire] that waits no longer than until ctx is done.
+// AcquireContext is [Server.Acquire] that waits only until ctx is done.
 func (s *Server) AcquireContext(ctx context.Context, spec ModelSpec) (*Version, error) {
 	var waited *Version
 	for {
@@ -59,8 +59,8 @@ func (s *Server) AcquireContext(ctx context.Context, spec ModelSpec) (*Version, 
 
 // Admit returns an error of class millrace.ErrOverloaded if a request for a version
 // would be refused, whatever its signature is: as many versions as allowed are
-// acquired, or the queues of all signatures are full. A server that asks before it
-// reads a request refuses in little time. Other errors are left to Acquire.
+// acquired, or the queues of all signatures are full. A server that calls it before it
+// reads a request can refuse quickly. Other errors come from Acquire.
 func (s *Server) Admit(spec ModelSpec) error {
 	s.mu.Lock()
 	v, err := s.find(spec)
@@ -211,9 +211,9 @@ func (m *model) labelled(label string) *Version {
 	return nil
 }
 
-// drawn returns the version that one of the canary's labels names, by their weights and a
-// number from 0 to 1. Labels without an available version do not count. It returns nil if the
-// model has no weights, or no such version.
+// drawn returns the version of one of the canary's labels, chosen by their weights and
+// a number from 0 to 1. Labels without an available version do not count. It returns
+// nil if the model has no weights, or no such version.
 func (m *model) drawn(draw float64) *Version {
 	if m == nil || len(m.config.Canary) == 0 {
 		return nil
@@ -238,7 +238,7 @@ func (m *model) drawn(draw float64) *Version {
 	return nil
 }
 
-// Load returns how much the server has to do now.
+// Load returns the server's current amount of work.
 func (s *Server) Load() Load {
 	l := Load{}
 	if most := s.Memory.Limit(); most > 0 {

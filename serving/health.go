@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Health says whether requests should come.
+// Health says whether the server is ready for requests.
 type Health struct {
 	// Err is nil if the server is ready: each model of its configuration has a version that is
 	// available, no run is stuck, and the server neither drains nor closes.
@@ -19,18 +19,18 @@ type Health struct {
 	Models map[string]bool
 }
 
-// equal reports whether two states would be shown alike.
+// equal reports whether two states are displayed in the same way.
 func (h Health) equal(other Health) bool {
 	return (h.Err == nil) == (other.Err == nil) && maps.Equal(h.Models, other.Models)
 }
 
-// board keeps what a server's health depends on beside its models, and who wants to know it. The
-// server's lock guards it.
+// board keeps the conditions of a server's health other than its models, and the
+// functions to call when it changes. The server's lock guards it.
 type board struct {
 	draining bool
 	stuck    error          // not nil: a run is stuck for too long
 	reported Health         // last
-	onHealth []func(Health) // get it when it changes
+	onHealth []func(Health) // called when it changes
 }
 
 // health returns the health of a server with these models.
@@ -58,8 +58,8 @@ func (b *board) health(models map[string]*model, closed bool) Health {
 	return h
 }
 
-// report calls the functions that want to know the health of a server with these models, if it
-// has changed.
+// report calls the functions for the health of a server with these models, if the
+// health has changed.
 func (b *board) report(models map[string]*model, closed bool) {
 	now := b.health(models, closed)
 	if now.equal(b.reported) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Load is how much a server has to do.
+// Load is a server's amount of work.
 type Load struct {
 	Requests    int     // acquired versions, one for each request in flight
 	MemoryRatio float64 // share of the memory for requests that is in use, from 0 to 1
@@ -21,7 +21,7 @@ type QueueLoad struct {
 	Signature string
 	Requests  int
 	Rows      int
-	Oldest    time.Duration // age of the oldest request; 0: none waits
+	Oldest    time.Duration // age of the oldest request; 0 if none waits
 }
 
 // VersionState is the state of a version.

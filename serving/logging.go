@@ -16,7 +16,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// logging returns which requests of a model to log, nil for none.
+// logging returns the selection of a model's requests to log, nil for none.
 func (s *Server) logging(c ModelConfig) *LoggingConfig {
 	config := c.Logging
 	if config == nil {
@@ -49,9 +49,9 @@ func (s *Server) openLogs(configs []ModelConfig) error {
 	return nil
 }
 
-// CheckLogs returns an error of class millrace.ErrConfig if models would log requests in a folder where the
-// server does not log yet. A client that replaces the configuration must not choose what files the
-// server writes.
+// CheckLogs returns an error of class millrace.ErrConfig if models would log requests
+// in a folder where the server does not log yet. A client that replaces the
+// configuration must not be able to choose the files that the server writes.
 func CheckLogs(s *Server, configs []ModelConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,9 +91,10 @@ func (s *Server) LoggedRequests() (written, dropped int64) {
 	return written, dropped
 }
 
-// LogRequest logs a request that was answered, if the sampling chooses it. Only then
-// it calls describe, which returns a serialized tensorflow.serving.PredictionLog without
-// metadata. Nil is not logged.
+// LogRequest logs a request that was answered, if the sampling chooses it. It calls
+// describe only in that case. describe returns a serialized
+// tensorflow.serving.PredictionLog without metadata, or nil for a request that is not
+// to be logged.
 func (v *Version) LogRequest(signature string, describe func() []byte) {
 	log, rate := v.requestLog()
 	if log == nil || !log.Sample() {
@@ -137,8 +138,8 @@ func (v *Version) requestLog() (*requestlog.Log, float64) {
 	return s.logs[*config], config.SamplingRate
 }
 
-// examplesOf returns the Examples of a request: those of Classify and the like, and
-// the records for a loader.
+// examplesOf returns the Examples of a request: those of Classify, Regress or
+// MultiInference, or the records for a loader.
 func (v *Version) examplesOf(signature string, message *servingproto.PredictionLog) [][]byte {
 	if r := message.GetPredictLog().GetRequest(); r != nil {
 		if v.Loader(signature) == nil {

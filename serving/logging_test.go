@@ -14,7 +14,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// A logged request is a warmup request, and its Examples are data of the loader.
+// A logged request can be used as a warmup request, and its Examples as data of the
+// loader.
 func TestRequestLog(t *testing.T) {
 	d, records := points(t, 2)
 	prefix := d.Path("live")

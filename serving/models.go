@@ -13,7 +13,7 @@ import (
 
 // Server keeps models ready. Many goroutines may use it. [Server.Close] ends it.
 type Server struct {
-	// Memory is what the requests of all interfaces may take in memory together.
+	// Memory is the memory that the requests of all interfaces may take together.
 	Memory *budget.Budget
 
 	options Options
@@ -21,8 +21,8 @@ type Server struct {
 	ending  chan struct{} // the same for unloading; nil: any number
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	work    sync.WaitGroup // the poll, and versions that have not ended
-	looking sync.Mutex     // one look at the file system at a time
+	work    sync.WaitGroup // the polling goroutine, and versions that have not ended
+	looking sync.Mutex     // one scan of the file system at a time
 
 	mu       sync.Mutex
 	models   map[string]*model
@@ -30,27 +30,27 @@ type Server struct {
 	acquired int           // by requests
 	shadows  atomic.Int64  // copies that run or wait
 
-	modelMemory int64 // taken by models on demand, also while they load or unload
+	modelMemory int64 // taken by on-demand models, also while they load or unload
 	logs        map[LoggingConfig]*requestlog.Log
 
-	logged atomic.Bool // logs has one: requests take no lock to find out
+	logged atomic.Bool // logs is not empty: requests need no lock to check this
 	closed bool
 
 	board board
 }
 
-// model is a model and what there is of it.
+// model is a model and its versions.
 type model struct {
 	config     ModelConfig
 	versions   map[int64]*Version
-	answers    *answers.Cache // nil: not kept
+	answers    *answers.Cache // nil without a cache
 	shadows    shadows
 	removed    bool // from the configuration
 	empty      bool // the base path has no versions
 	unreadable bool // the base path cannot be read
 }
 
-// has reports whether a version is as asked.
+// has reports whether a version satisfies a condition.
 func (m *model) has(is func(*Version) bool) bool {
 	for _, v := range m.versions {
 		if is(v) {
@@ -60,10 +60,10 @@ func (m *model) has(is func(*Version) bool) bool {
 	return false
 }
 
-// errClosing is why loading ends when a server closes.
+// errClosing is the reason why loading ends when a server closes.
 var errClosing = errors.New("the server is closing")
 
-// announce tells who waits for a state that one has changed. The caller holds the
+// announce wakes the goroutines that wait for a change of state. The caller holds the
 // lock.
 func (s *Server) announce() {
 	close(s.changed)

@@ -28,8 +28,8 @@ limit: a broken version must not end one that works. A model that is not loaded 
 newest version when it is asked for.
 */
 
-// memoryFactor is how much memory a model takes, compared with its files: TensorFlow Serving's
-// estimate.
+// memoryFactor is the ratio of a model's memory to the size of its files: TensorFlow
+// Serving's estimate.
 const memoryFactor = 1.2
 
 // modelBytes estimates the memory of the model in a folder.
@@ -41,12 +41,12 @@ func modelBytes(dir string) int64 {
 				size += info.Size()
 			}
 		}
-		return nil // what cannot be read fails when the model is loaded
+		return nil // an unreadable file fails when the model is loaded
 	})
 	return int64(memoryFactor * float64(size))
 }
 
-// idle reports whether a version waits to be asked for.
+// idle reports whether a version waits for its first request.
 func (v *Version) idle() bool { return v.onDemand && v.state == Start }
 
 // served reports whether requests for the version are taken: it is available, or is loaded for
@@ -55,8 +55,8 @@ func (v *Version) served() bool {
 	return v.state == Available || v.onDemand && (v.state == Start || v.state == Loading)
 }
 
-// tryAcquire acquires a version. It returns false while the version, which is loaded on demand,
-// is not there yet. The caller holds the lock.
+// tryAcquire acquires a version. It returns false while an on-demand version is not
+// loaded yet. The caller holds the lock.
 func tryAcquire(s *Server, spec ModelSpec) (v *Version, there bool, err error) {
 	if spec.Name == "" {
 		return nil, false, invalid("the request names no model")
@@ -133,8 +133,8 @@ func unused(s *Server) []*Version {
 	return all
 }
 
-// unloaded gives the memory of a version back, and has it wait to be asked for again if it is
-// still wanted. The caller holds the lock.
+// unloaded returns the memory of a version, and lets it wait for a request again if it
+// is still wanted. The caller holds the lock.
 func unloaded(v *Version) {
 	if !v.onDemand {
 		return
@@ -147,7 +147,7 @@ func unloaded(v *Version) {
 	}
 }
 
-// newIdle returns a version that waits to be asked for.
+// newIdle returns a version that waits for its first request.
 func newIdle(s *Server, m *model, n int64, path string) *Version {
 	v := &Version{Name: m.config.Name, Number: n, path: path, config: m.config, answers: m.answers, server: s, aspired: true, onDemand: true, size: modelBytes(path)}
 	v.setState(Start, nil)

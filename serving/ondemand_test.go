@@ -12,7 +12,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// onDemand serves models a, b and c of equal size. Two have room.
+// onDemand serves models a, b and c of equal size. There is room for two.
 func onDemand(t *testing.T) *Server {
 	t.Helper()
 	testruntime.Need(t)
@@ -54,7 +54,7 @@ func hold(t *testing.T, s *Server, name string) *Version {
 	return v
 }
 
-// A model is loaded when it is asked for, and the one not asked for longest makes room.
+// A model is loaded at its first request, and the least recently used model makes room.
 func TestOnDemand(t *testing.T) {
 	s := onDemand(t)
 	if got := states(s); got != "a START b START c START " {
@@ -112,8 +112,8 @@ func TestOnDemandTogether(t *testing.T) {
 	}
 }
 
-// Who waits for a model leaves when its context ends, a model that cannot be loaded says why, and
-// one that never fits is refused.
+// A request that waits for a model leaves when its context ends. The error of a model
+// that cannot be loaded gives the reason, and a model that never fits is refused.
 func TestOnDemandFails(t *testing.T) {
 	s := onDemand(t)
 	gone, cancel := context.WithCancel(t.Context())

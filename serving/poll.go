@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errUnwanted is why loading ends when a version is no longer to be served.
+// errUnwanted is the reason why loading ends when a version is no longer to be served.
 var errUnwanted = errors.New("the version is no longer wanted")
 
 // poll looks at the file system until the server closes.
@@ -17,15 +17,15 @@ func (s *Server) poll() {
 	for {
 		select {
 		case <-ticker.C:
-			s.look(s.options.MaxNumLoadRetries) // it logs what is wrong
+			s.look(s.options.MaxNumLoadRetries) // logs the errors
 		case <-s.ctx.Done():
 			return
 		}
 	}
 }
 
-// look compares the base paths with what is served. A base path that cannot be read
-// leaves its model as it is.
+// look compares the base paths with the served versions. If a base path cannot be read,
+// its model stays as it is.
 func (s *Server) look(retries int) error {
 	s.looking.Lock()
 	defer s.looking.Unlock()
@@ -80,7 +80,7 @@ func (s *Server) aspire(m *model, folders map[int64]string, retries int) {
 	s.settle(m)
 }
 
-// origin is where a version comes from, and how often loading it is tried again.
+// origin is where a version comes from, and how often loading is repeated.
 type origin struct {
 	path    string
 	retries int
@@ -102,7 +102,7 @@ func begin(s *Server, m *model, n int64, at origin) {
 	launch(s, m, v, at.retries)
 }
 
-// launch has a version loaded. The caller holds the lock.
+// launch starts loading a version. The caller holds the lock.
 func launch(s *Server, m *model, v *Version, retries int) {
 	ctx, stop := context.WithCancelCause(s.ctx)
 	v.stop = stop

@@ -14,10 +14,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// New returns a Server with the wanted versions of models. It waits until each
-// model has an available version, if need be until one appears in its base path.
-// If none of the versions that a model has can be loaded, that is an error, of the
-// classes of [graph.LoadModel]. When ctx is done, New gives up.
+// New returns a Server with the wanted versions of models. It waits until each model
+// has an available version, and if necessary until one appears in its base path. If
+// none of a model's versions can be loaded, New returns an error of the classes of
+// [graph.LoadModel]. When ctx is done, New stops waiting and returns an error.
 func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error) {
 	s := &Server{options: o.complete(), models: map[string]*model{}, logs: map[LoggingConfig]*requestlog.Log{}, changed: make(chan struct{})}
 	s.Memory = budget.New(s.options.RequestMemory)
@@ -36,12 +36,11 @@ func New(ctx context.Context, configs []ModelConfig, o *Options) (*Server, error
 	return s, nil
 }
 
-// ReplaceConfig serves other models than before. What is in both configurations
-// stays; what is only in the old one is unloaded. It waits as [New] does. After an
-// error the new configuration stays, as far as it can be served, except for one of
-// class millrace.ErrConfig, which leaves the old one. That is also the error for a
-// new base path without versions: a mistyped path must not end the models that are
-// served.
+// ReplaceConfig replaces the configuration. Models in both configurations stay; those
+// only in the old one are unloaded. It waits like [New]. After an error of class
+// millrace.ErrConfig the old configuration stays; after other errors the new one stays,
+// as far as it can be served. A new base path without versions is an error of class
+// millrace.ErrConfig, so that a mistyped path does not end the served models.
 func (s *Server) ReplaceConfig(ctx context.Context, configs []ModelConfig) error {
 	if err := checkConfigs(configs); err != nil {
 		return err
@@ -60,8 +59,8 @@ func (s *Server) ReplaceConfig(ctx context.Context, configs []ModelConfig) error
 	return s.replace(ctx, configs, s.options.MaxNumLoadRetries)
 }
 
-// checkNewPaths returns an error for a model whose base path is not the one served,
-// and has no versions to serve.
+// checkNewPaths returns an error for a model whose base path has changed and has no
+// versions to serve.
 func checkNewPaths(configs []ModelConfig, served map[string]string) error {
 	for _, c := range configs {
 		if served[c.Name] == c.BasePath {
@@ -81,7 +80,8 @@ func checkNewPaths(configs []ModelConfig, served map[string]string) error {
 	return nil
 }
 
-// replace is ReplaceConfig with a number of retries, and waits for paths to appear.
+// replace is ReplaceConfig with a number of retries; if waits is set it waits for paths
+// to appear.
 func (s *Server) replace(ctx context.Context, configs []ModelConfig, retries int) error {
 	if err := checkConfigs(configs); err != nil {
 		return err
@@ -103,7 +103,8 @@ func (s *Server) replace(ctx context.Context, configs []ModelConfig, retries int
 	return s.checkLabels(configs)
 }
 
-// exchange notes the new configuration and unloads what is no longer in it.
+// exchange stores the new configuration and unloads the models and versions that are no
+// longer in it.
 func (s *Server) exchange(configs []ModelConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +172,8 @@ func (s *Server) waitFor(ctx context.Context, name string, retries int) error {
 }
 
 // progress reports whether wanted versions of a model are being loaded, and whether
-// there is nothing more to wait for. The model may be nil. The caller holds the server's lock.
+// there is no reason to wait any more. The model may be nil. The caller holds the
+// server's lock.
 func (m *model) progress(name string, closed bool) (pending, done bool, err error) {
 	if closed || m == nil || m.removed {
 		return false, true, millrace.Errorf(millrace.ErrClosed, "model %q is no longer served", name)
@@ -196,7 +198,7 @@ func (m *model) progress(name string, closed bool) (pending, done bool, err erro
 	return pending, !pending && (available || err != nil), err
 }
 
-// waitOrLook waits for a change. While no version is there it looks for one.
+// waitOrLook waits for a change. As long as there is no version it scans the base path.
 func (s *Server) waitOrLook(ctx context.Context, changed <-chan struct{}, pending bool, retries int) error {
 	var again <-chan time.Time
 	if !pending {
@@ -216,8 +218,8 @@ func (s *Server) waitOrLook(ctx context.Context, changed <-chan struct{}, pendin
 	return nil
 }
 
-// Close refuses new requests, waits until the versions have answered those they
-// have, and closes the models. It is idempotent.
+// Close refuses new requests, waits until the versions have answered their requests,
+// and closes the models. It is idempotent.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if !s.closed {

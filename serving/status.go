@@ -8,8 +8,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// State is where a version is in its life. The numbers equal TensorFlow
-// Serving's ModelVersionStatus.
+// State is the state of a version. The numbers equal TensorFlow Serving's
+// ModelVersionStatus.
 type State int
 
 // The states of a version.
@@ -38,11 +38,11 @@ func (s State) String() string {
 	return "UNKNOWN"
 }
 
-// VersionStatus is the state of a version, and what went wrong with it.
+// VersionStatus is the state of a version, and its error.
 type VersionStatus struct {
 	Version int64
 	State   State
-	Err     error // nil: nothing
+	Err     error // may be nil
 }
 
 // CodeOf returns the status code of an error, as gRPC and TensorFlow number them:

@@ -11,25 +11,26 @@ import (
 )
 
 // A run that TensorFlow has not ended although its requests have been answered holds a
-// thread, memory and one of the places for runs. Nothing can end it: the deadline was
-// in its options, and it was canceled. A kernel that computes for very long does that.
-// The server can only say so, and let whoever watches over it start it again.
+// thread, memory and one of the places for runs. Nothing can end it: its options had
+// the deadline, and it was canceled. A kernel with a very long computation can be the
+// cause. The server can only report it, so that an orchestrator restarts the server.
 
-// StuckRun is a run of a version that has not ended although nobody waits for it.
+// StuckRun is a run of a version that has not ended although no request waits for it.
 type StuckRun struct {
 	Model   string
 	Version int64
 	tfbridge.AbandonedRun
 }
 
-// stuckGrace is how long a run may go on unnoticed after its requests have gone.
+// stuckGrace is how long a run may continue after its requests have left before it
+// counts as stuck.
 const stuckGrace = time.Second
 
-// watchStuckInterval is the time between two looks for stuck runs.
+// watchStuckInterval is the time between two checks for stuck runs.
 const watchStuckInterval = time.Second
 
-// StuckRuns returns the runs that have not ended a second after nobody waited for them
-// any more, the oldest first.
+// StuckRuns returns the runs that have not ended one second after the last request that
+// waited for them has left, the oldest first.
 func (s *Server) StuckRuns() []StuckRun {
 	var versions []*Version
 	s.mu.Lock()
@@ -78,8 +79,8 @@ func (s *Server) Ready() error {
 	return s.board.health(s.models, s.closed).Err
 }
 
-// Drain has the server report that it is not ready, so that nobody sends it new requests. It
-// answers those that come all the same, until [Server.Close].
+// Drain makes the server report that it is not ready, so that clients stop sending
+// requests. It still answers requests, until [Server.Close].
 func (s *Server) Drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +88,8 @@ func (s *Server) Drain() {
 	s.board.report(s.models, s.closed)
 }
 
-// OnHealth has f called with the server's health: now, and when it changes, until the
-// server closes. f must return soon, and must not call the server.
+// OnHealth lets f be called with the server's health: now, and when it changes, until
+// the server closes. f must return soon, and must not call the server.
 func (s *Server) OnHealth(f func(Health)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +113,7 @@ func (s *Server) watchStuck() {
 	}
 }
 
-// lookForStuck logs the runs that are stuck and not logged yet. It returns those that
-// are stuck.
+// lookForStuck logs the stuck runs that are not logged yet. It returns all stuck runs.
 func (s *Server) lookForStuck(logged map[StuckRun]bool) map[StuckRun]bool {
 	stuck := s.StuckRuns()
 	now := make(map[StuckRun]bool, len(stuck))

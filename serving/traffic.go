@@ -33,8 +33,8 @@ const shadowTime = 30 * time.Second
 // shadowed reports whether requests of a version may have shadow copies.
 func shadowed(v *Version) bool { return v.config.Shadow != nil && v.config.Shadow.Share > 0 }
 
-// shadow has another version run a copy of a request, if the configuration says so. It does not
-// wait for it.
+// shadow lets another version run a copy of a request, if the configuration has a
+// shadow. It does not wait for the run.
 func (v *Version) shadow(signature string, inputs map[string]any) {
 	c := v.config.Shadow
 	if c == nil || rand.Float64() >= c.Share {
@@ -88,8 +88,8 @@ func (v *Version) shadow(signature string, inputs map[string]any) {
 	})
 }
 
-// acquireShadow returns the version of a label, nil if that is v itself or not available, and what
-// counts the copies.
+// acquireShadow returns the version of a label, nil if that is v itself or not
+// available, and the counter of the copies.
 func acquireShadow(s *Server, v *Version, label string) (*Version, *shadows) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func acquireShadow(s *Server, v *Version, label string) (*Version, *shadows) {
 	return target, &m.shadows
 }
 
-// releaseShadow gives the version of a shadow copy back.
+// releaseShadow releases the version of a shadow copy.
 func releaseShadow(v *Version) {
 	v.server.mu.Lock()
 	defer v.server.mu.Unlock()
@@ -136,16 +136,16 @@ func copyInputs(inputs map[string]any, grow func(int64) error) (map[string]*tfbr
 	return copies, nil
 }
 
-// Traffic counts what the traffic between versions and the caches of models did.
+// Traffic has the counts of shadow copies and caches.
 type Traffic struct {
 	ShadowRan, ShadowFailed int64 // shadow copies
-	ShadowDropped           int64 // there were too many, or the memory of requests was taken
+	ShadowDropped           int64 // because there were too many, or no memory for requests
 	CacheHits, CacheMisses  int64 // requests to models with a cache
 	CacheBytes              int64
 }
 
-// TrafficOf returns the counts of the models of a server, by name. Those of a model begin at 0 again
-// after the model was away from the configuration.
+// TrafficOf returns the counts of a server's models, by name. They restart at 0 when a
+// model is removed from the configuration and added again.
 func TrafficOf(s *Server) map[string]Traffic {
 	all := map[string]Traffic{}
 	s.mu.Lock()

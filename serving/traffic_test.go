@@ -22,8 +22,8 @@ func twoVersions(t *testing.T, c ModelConfig) *Server {
 	return start(t, c, Options{})
 }
 
-// Requests that name no version go to the labels by their weights, and those that name one to
-// that one. A label without an available version gets none.
+// Requests that name no version go to the labels by their weights, and the others to
+// the version that they name. A label without an available version gets none.
 func TestCanary(t *testing.T) {
 	s := twoVersions(t, ModelConfig{Canary: map[string]int{"stable": 3, "canary": 1}})
 	s.mu.Lock()
@@ -67,7 +67,7 @@ func TestCanary(t *testing.T) {
 	s.mu.Unlock()
 }
 
-// A configuration that cannot be is refused with what is wrong.
+// An invalid configuration is refused, and the error describes the mistake.
 func TestTrafficChecks(t *testing.T) {
 	labels := map[string]int64{"stable": 1}
 	for _, tt := range []struct {
@@ -88,7 +88,7 @@ func TestTrafficChecks(t *testing.T) {
 	}
 }
 
-// ask predicts with a tensor.
+// askTensor predicts with a tensor.
 func askTensor(t *testing.T, s *Server, spec ModelSpec, x any) any {
 	t.Helper()
 	v, err := s.Acquire(spec)
@@ -109,7 +109,8 @@ func askTensor(t *testing.T, s *Server, spec ModelSpec, x any) any {
 	return outputs["y"].Value()
 }
 
-// Each request is run by the other version too, and no request to that one is.
+// Each request is also run by the other version, and requests to that version are not
+// copied.
 func TestShadow(t *testing.T) {
 	s := twoVersions(t, ModelConfig{Shadow: &ShadowConfig{Label: "canary", Share: 1}})
 	for range 3 {
@@ -126,7 +127,7 @@ func TestShadow(t *testing.T) {
 	}
 }
 
-// A copy that would take memory that is not there, or that is one too many, is dropped.
+// A copy is dropped if there is no memory for it, or if there are too many.
 func TestShadowDropped(t *testing.T) {
 	s := twoVersions(t, ModelConfig{Shadow: &ShadowConfig{Label: "canary", Share: 1}})
 	lease := s.Memory.Lease()
@@ -143,8 +144,8 @@ func TestShadowDropped(t *testing.T) {
 	}
 }
 
-// Equal requests get the same answer again, others their own, and a version that follows does
-// not get the answers of the one before.
+// Equal requests get the same answer from the cache, different requests their own, and
+// a new version does not use the answers of the previous one.
 func TestCache(t *testing.T) {
 	s := twoVersions(t, ModelConfig{CacheBytes: 1 << 20})
 	for _, tt := range []struct {

@@ -17,15 +17,15 @@ import (
 	"millrace/tfbridge"
 )
 
-// Version is a version of a model. Who gets it from [Server.Acquire] calls
-// [Version.Release] when done with it. Many goroutines may use it.
+// Version is a version of a model. A caller of [Server.Acquire] must call
+// [Version.Release] when it is done. Many goroutines may use it.
 type Version struct {
 	Name   string
 	Number int64
 
 	path     string
 	config   ModelConfig                  // when loading began
-	answers  *answers.Cache               // nil: not kept
+	answers  *answers.Cache               // nil without a cache
 	model    *graph.Model                 // nil until it is loaded
 	batchers map[string]*batching.Batcher // by signature
 
@@ -34,7 +34,7 @@ type Version struct {
 	meta        []byte             // a serialized MetaGraphDef
 	signatures  map[string]tfbridge.Signature
 
-	// The server's lock guards what follows.
+	// The server's lock guards the fields below.
 	state   State
 	err     error
 	aspired bool
@@ -47,11 +47,11 @@ type Version struct {
 	stop     context.CancelCauseFunc // ends loading
 }
 
-// Signatures returns the signatures of the model by key. Do not change the map: all
-// callers get the same.
+// Signatures returns the signatures of the model by key. Do not change the map, because
+// all callers share it.
 func (v *Version) Signatures() map[string]tfbridge.Signature { return v.signatures }
 
-// ChecksMethodNames reports whether to classify or to regress needs a signature with that
+// ChecksMethodNames reports whether Classify and Regress require a signature with their
 // method_name.
 func (v *Version) ChecksMethodNames() bool { return v.server.options.CheckMethodNames }
 
@@ -100,7 +100,7 @@ func (v *Version) predict(ctx context.Context, signature string, inputs map[stri
 	return v.run(ctx, signature, inputs, outputs)
 }
 
-// run runs a signature, in a batch with other requests if there can be one.
+// run runs a signature, in a batch with other requests if possible.
 func (v *Version) run(ctx context.Context, signature string, inputs map[string]any, outputs []string) (map[string]*tfbridge.Tensor, error) {
 	if b := v.batchers[signature]; b != nil {
 		return b.Predict(ctx, inputs, outputs...)
@@ -124,7 +124,7 @@ func (v *Version) call(ctx context.Context, signature string, inputs map[string]
 	return results, err
 }
 
-// apiOf returns TensorFlow Serving's name of the method that a signature is for.
+// apiOf returns TensorFlow Serving's name of a signature's method.
 func apiOf(signature tfbridge.Signature) string {
 	switch signature.MethodName {
 	case "tensorflow/serving/classify":
@@ -135,9 +135,9 @@ func apiOf(signature tfbridge.Signature) string {
 	return "Predict"
 }
 
-// Admit returns an error of class millrace.ErrOverloaded if the queue of a signature
-// is full, so that its requests would be refused. Who asks before it decodes a
-// request does not decode for nothing.
+// Admit returns an error of class millrace.ErrOverloaded if the queue of a signature is
+// full, so that its requests would be refused. A server that calls it first need not
+// decode such requests.
 func (v *Version) Admit(signature string) error {
 	if b := v.batchers[cmp.Or(signature, graph.DefaultSignature)]; b != nil {
 		return b.Admit()
@@ -157,7 +157,7 @@ func (v *Version) RowsBatcher(signature string) *batching.Batcher {
 	return v.batchers[signature]
 }
 
-// Release gives the version back.
+// Release releases the version.
 func (v *Version) Release() {
 	v.server.mu.Lock()
 	defer v.server.mu.Unlock()
@@ -165,7 +165,7 @@ func (v *Version) Release() {
 	v.release()
 }
 
-// release gives a reference back. The caller holds the server's lock.
+// release drops a reference. The caller holds the server's lock.
 func (v *Version) release() {
 	if v.refs--; v.refs > 0 {
 		return
@@ -184,7 +184,7 @@ func (v *Version) release() {
 	}()
 }
 
-// setState notes a state. The caller holds the server's lock.
+// setState sets the state. The caller holds the server's lock.
 func (v *Version) setState(state State, err error) {
 	v.state, v.err = state, err
 	log := v.server.options.Logger.With(slog.String("model", v.Name), slog.Int64("version", v.Number), slog.String("state", state.String()))
@@ -206,7 +206,7 @@ func (v *Version) load(ctx context.Context, retries int) error {
 		}
 		retries--
 		v.server.mu.Lock()
-		v.setState(Loading, err) // and tell what went wrong
+		v.setState(Loading, err) // with the error
 		v.server.mu.Unlock()
 		timer := time.NewTimer(o.LoadRetryInterval)
 		select {
@@ -281,7 +281,7 @@ func (v *Version) makeBatchers() error {
 	return nil
 }
 
-// mostRows returns how many rows a batch has at most.
+// mostRows returns the largest number of rows of a batch.
 func mostRows(o *batching.Options) int {
 	return cmp.Or(o.MaxExecutionBatchSize, o.MaxBatchSize, batching.DefaultMaxBatchSize)
 }
@@ -307,7 +307,7 @@ func (v *Version) batching() (*batching.Options, error) {
 	return &options, nil
 }
 
-// close answers what waits in the batchers and closes the model.
+// close answers the requests that wait in the batchers and closes the model.
 func (v *Version) close() error {
 	var errs []error
 	for _, b := range v.batchers {

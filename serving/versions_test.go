@@ -28,7 +28,7 @@ import (
 
 const testdata = "../testdata/models/"
 
-// put makes a folder a version of a model, at once and complete.
+// put makes a folder a version of a model, complete and in one step.
 func put(t *testing.T, base, model string, number int) string {
 	t.Helper()
 	whole := filepath.Join(base, "new"+strconv.Itoa(number))
@@ -39,7 +39,7 @@ func put(t *testing.T, base, model string, number int) string {
 	return dir
 }
 
-// start returns a server of one model m that looks at its base path all the time.
+// start returns a server of one model m that scans its base path continuously.
 func start(t *testing.T, config ModelConfig, o Options) *Server {
 	t.Helper()
 	testruntime.Need(t)
@@ -56,7 +56,8 @@ func start(t *testing.T, config ModelConfig, o Options) *Server {
 	return s
 }
 
-// state returns the states of m as text, the highest version first: "2 AVAILABLE, 1 END".
+// text returns the states of m as text, the highest version first: "2 AVAILABLE, 1
+// END".
 func (s *Server) text() string {
 	all, err := s.Status(ModelSpec{Name: "m"})
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Server) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// await waits until the states of m are as wanted.
+// await waits until m has the given states.
 func await(t *testing.T, s *Server, want string) {
 	t.Helper()
 	for {
@@ -110,7 +111,8 @@ func predict(t *testing.T, s *Server, spec ModelSpec, x float32) (number int64, 
 	return v.Number, values[0], err
 }
 
-// A new version takes over; a broken one does not, and says why.
+// A new version replaces the old one. A broken version does not, and its error gives
+// the reason.
 func TestVersionsComeAndGo(t *testing.T) {
 	base := t.TempDir()
 	put(t, base, "constant", 1)
@@ -160,7 +162,7 @@ func TestVersionsComeAndGo(t *testing.T) {
 	await(t, s, "4 END, 3 AVAILABLE, 2 END, 1 END")
 }
 
-// A version whose files come late is tried again.
+// Loading a version whose files come late is repeated.
 func TestLoadRetries(t *testing.T) {
 	base := t.TempDir()
 	put(t, base, "constant", 1)
@@ -261,7 +263,7 @@ func TestReplaceConfig(t *testing.T) {
 	}
 }
 
-// A configuration with a wrong base path is refused at once, and the models before it
+// A configuration with a wrong base path is refused at once, and the earlier models
 // stay.
 func TestReplaceConfigWithWrongPath(t *testing.T) {
 	s := start(t, ModelConfig{BasePath: testdata + "constant"}, Options{})
@@ -379,8 +381,8 @@ func exampleInput(x float32) *servingproto.Input {
 	return &servingproto.Input{Kind: &servingproto.Input_ExampleList{ExampleList: &servingproto.ExampleList{Examples: []*tfproto.Example{e}}}}
 }
 
-// Warmup requests run before a version is available, and one that fails keeps it
-// from becoming so.
+// Warmup requests run before a version is available. If one fails the version does not
+// become available.
 func TestWarmup(t *testing.T) {
 	base := t.TempDir()
 	classify := &servingproto.PredictionLog{LogType: &servingproto.PredictionLog_ClassifyLog{ClassifyLog: &servingproto.ClassifyLog{
@@ -421,7 +423,7 @@ func TestWarmup(t *testing.T) {
 	}
 }
 
-// No request fails while versions come and go.
+// No request fails while versions are added and removed.
 func TestReloadsUnderLoad(t *testing.T) {
 	reloads := soak.Rounds(10, 100)
 	base := t.TempDir()
@@ -459,7 +461,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	}
 }
 
-// A version has the parameters that it brings along, and without any its requests run
+// A version has the batching parameters in its folder. Without any its requests run
 // alone.
 func TestModelBatching(t *testing.T) {
 	base := t.TempDir()
@@ -494,7 +496,7 @@ func TestModelBatching(t *testing.T) {
 	}
 }
 
-// A model's own switch turns batching off, and its batchers have its shared inputs.
+// A model's own setting turns batching off, and its batchers have its shared inputs.
 func TestModelSwitches(t *testing.T) {
 	var batches atomic.Int64
 	for _, off := range []bool{false, true} {
@@ -512,7 +514,7 @@ func TestModelSwitches(t *testing.T) {
 	}
 }
 
-// Requests beyond the limit are refused, and taken again when others are done.
+// Requests above the limit are refused, and accepted again when others are done.
 func TestMaxConcurrentRequests(t *testing.T) {
 	s := start(t, ModelConfig{BasePath: testdata + "constant"}, Options{MaxConcurrentRequests: 2})
 	var held []*Version

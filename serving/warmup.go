@@ -25,12 +25,12 @@ const warmupFile = "assets.extra/tf_serving_warmup_requests"
 // maxWarmupRecords is how many warmup requests a model may have.
 const maxWarmupRecords = 1000
 
-// maxWarmupTensor is how much memory a tensor of a warmup request may take. A short
-// record can claim a large one.
+// maxWarmupTensor is the largest memory of a tensor of a warmup request. A short record
+// can claim a large one.
 const maxWarmupTensor = 1 << 30
 
-// warmUp carries out the warmup requests of the model, if it has any. A request
-// that fails is an error: the model would fail its clients too.
+// warmUp carries out the warmup requests of the model, if it has any. A request that
+// fails is an error, because the model would fail its clients too.
 func (v *Version) warmUp(ctx context.Context) error {
 	path := filepath.Join(v.path, filepath.FromSlash(warmupFile))
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -44,8 +44,8 @@ func (v *Version) warmUp(ctx context.Context) error {
 	return err
 }
 
-// replayFile carries out the warmup requests in a file, and returns how many there were before the
-// first that failed.
+// replayFile carries out the warmup requests in a file, and returns how many succeeded
+// before the first failure.
 func (v *Version) replayFile(ctx context.Context, path string) (int, error) {
 	records, err := tfrecord.OpenFile(path, nil)
 	if err != nil {

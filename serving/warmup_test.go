@@ -10,9 +10,9 @@ import (
 	"millrace/internal/test/corrupt"
 )
 
-// TestHostileWarmup loads models whose warmup requests claim more than there is, or hold
-// bytes that TensorFlow must not parse: the version ends with an error that names the
-// record, and another version goes on being served.
+// TestHostileWarmup loads models whose warmup requests claim more than there is, or
+// hold bytes that TensorFlow must not parse. The version ends with an error that names
+// the record, and another version is still served.
 func TestHostileWarmup(t *testing.T) {
 	const text = tfproto.DataType_DT_STRING
 	huge := &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: 1 << 26}}}

@@ -12,8 +12,8 @@ import (
 	"millrace/internal/base/atomicfile"
 )
 
-// failure returns an error about a file of a folder of checkpoints. What the
-// operating system says is also of class ErrIO.
+// failure returns an error about a file of a folder of checkpoints. An error of the
+// operating system is also of class ErrIO.
 func failure(file, doing string, err error) *millrace.Error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -32,7 +32,7 @@ func failure(file, doing string, err error) *millrace.Error {
 	return e
 }
 
-// refusal returns an error about what a folder of checkpoints holds.
+// refusal returns an error about the contents of a folder of checkpoints.
 func refusal(file, format string, args ...any) *millrace.Error {
 	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
 	e.Op, e.File = "checkpoint", file

@@ -14,21 +14,22 @@ import (
 	"millrace/savedmodel"
 )
 
-// Info is what ckpt-STEP.json says about a checkpoint. Its presence says that
-// the files beside it are complete.
+// Info is the content of ckpt-STEP.json, the description of a checkpoint. If that file
+// exists, the other files of the checkpoint are complete.
 type Info struct {
 	Step   int64  `json:"step"`
 	SHA256 string `json:"index_sha256"` // of ckpt-STEP.index, which has the checksums of all tensors
 	Bytes  int64  `json:"bytes"`        // of all tensors
 
-	// Job says what the training is of: the digests of the model and of the
-	// data, and what else decides what a step computes. A training with another
-	// job is refused.
+	// Job identifies the training: the digests of the model and of the data, and of
+	// everything else that decides the result of a step. A training with another job is
+	// refused.
 	Job map[string]string `json:"job,omitempty"`
-	// Parts is what values of Job were made of, for messages that say how two jobs differ.
+	// Parts has the values from which those of Job were computed, for messages about
+	// the differences between two jobs.
 	Parts map[string]map[string]string `json:"parts,omitempty"`
-	// Settings decide the last bits of what a step computes: the versions and
-	// modes of TensorFlow. Other ones give a warning.
+	// Settings decide the last bits of the result of a step: the versions and modes of
+	// TensorFlow. Different ones give a warning.
 	Settings map[string]string `json:"settings,omitempty"`
 	// Averages names, for each variable that has one, the slot with its moving average.
 	Averages map[string]string `json:"averages,omitempty"`
@@ -64,7 +65,7 @@ func Steps(dir string) ([]int64, error) {
 	return steps, nil
 }
 
-// Checkpoint is a checkpoint that was found to be whole.
+// Checkpoint is a complete and undamaged checkpoint.
 type Checkpoint struct {
 	*savedmodel.Checkpoint
 	Info Info
@@ -77,8 +78,8 @@ func (c *Checkpoint) Errorf(format string, args ...any) *millrace.Error {
 	return e
 }
 
-// Load checks the checkpoint of a step in dir: that its files are those that
-// were written, and that every tensor has its checksum.
+// Load checks the checkpoint of a step in dir: whether its files are the ones that were
+// written, and every tensor matches its checksum.
 func Load(dir string, step int64) (*Checkpoint, error) {
 	name := filepath.Join(dir, base(step)+".json")
 	text, err := regularfile.ReadFile(name, regularfile.TextBytes)

@@ -12,8 +12,8 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// lock is a folder's lock. The system gives it back when the process ends,
-// however it does.
+// lock is a folder's lock. The system releases it at the end of the process, even after
+// a crash.
 type lock struct{ file *os.File }
 
 // acquire locks a folder against other processes that train in it.
@@ -31,12 +31,12 @@ func acquire(dir string) (*lock, error) {
 		owner, _ := regularfile.ReadFile(name, regularfile.TextBytes)
 		return nil, refusal(dir, "locked by %s, which trains here; wait for its end, or name another folder", cmp.Or(string(owner), "another process"))
 	}
-	f.Truncate(0) // who holds it is a remark for messages: no error matters
+	f.Truncate(0) // the holder's name is only for messages, so errors do not matter
 	fmt.Fprintf(f, "process %d", os.Getpid())
 	return &lock{f}, nil
 }
 
-// Close gives the lock back.
+// Close releases the lock.
 func (l *lock) Close() error {
 	if l.file == nil {
 		return nil

@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(tfmain.RunMixed(m))
 }
 
-// childEnv makes the test binary a process that saves checkpoints. It says
-// "ready", then reads the names of folders, saves one checkpoint in each and
-// prints what came of it in a line.
+// childEnv makes the test binary a process that saves checkpoints. It prints "ready",
+// then reads the names of folders, saves one checkpoint in each and prints the result
+// in a line.
 const childEnv = "MILLRACE_TEST_SAVES"
 
 func saveEach() {
@@ -74,7 +74,7 @@ func someContent(step int64) (*Content, error) {
 	return c, nil
 }
 
-// outcome tells, in a line, what came of saving.
+// outcome describes the result of saving in a line.
 func outcome(err error) string {
 	switch {
 	case err == nil:

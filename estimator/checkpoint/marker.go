@@ -12,18 +12,20 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// The file "checkpoint" is TensorFlow's: the text of a CheckpointState message.
-// Python's tf.train.latest_checkpoint reads it. It is also the commit: the
-// checkpoint that it names is the one that training goes on from.
+// The file "checkpoint" has TensorFlow's format: the text of a CheckpointState message,
+// which Python's tf.train.latest_checkpoint reads. Writing it commits a checkpoint:
+// training resumes from the checkpoint that it names.
 //
-//	model_checkpoint_path: "ckpt-1000"
-//	all_model_checkpoint_paths: "ckpt-500"
-//	all_model_checkpoint_paths: "ckpt-1000"
+// |model_checkpoint_path: "ckpt-1000"
+//
+// |all_model_checkpoint_paths: "ckpt-500"
+//
+// |all_model_checkpoint_paths: "ckpt-1000"
 
 // markerName is the name of the file.
 const markerName = "checkpoint"
 
-// writeMarker makes the newest of steps the one to go on from.
+// writeMarker makes the newest of steps the one from which training resumes.
 func writeMarker(dir string, steps []int64) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "model_checkpoint_path: %q\n", base(steps[len(steps)-1]))
@@ -60,8 +62,9 @@ func markedStep(dir string) (step int64, ok bool) {
 	return step, ok && err == nil
 }
 
-// Resolve returns the prefix of the checkpoint that a path means: the newest one
-// of a folder, as Python's tf.train.latest_checkpoint, or the path itself.
+// Resolve returns the prefix of a checkpoint: for a folder the prefix of its newest
+// checkpoint, like Python's tf.train.latest_checkpoint, and for other paths the path
+// itself.
 func Resolve(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {

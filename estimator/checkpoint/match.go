@@ -43,7 +43,7 @@ func (c *Checkpoint) Tensor(name string) (dtype.TensorSpec, bool) {
 	return c.Variables[i].TensorSpec, true
 }
 
-// Change is an entry of Info.Job or Info.Settings that is another one now.
+// Change is an entry of Info.Job or Info.Settings that has changed.
 type Change = changes.Change
 
 // ChangedJob returns how the job of a checkpoint differs from another, and in which of its

@@ -12,9 +12,8 @@ import (
 const SaveCounter = "save_counter/.ATTRIBUTES/VARIABLE_VALUE"
 
 // AddSaveCounter adds SaveCounter to a graph of Python's objects, a serialized
-// TrackableObjectGraph, which as a SavedModel has it lacks one. Python's
-// tf.train.Checkpoint has such a counter of its own, and wants to find it in a
-// checkpoint in which it looks for everything.
+// TrackableObjectGraph. The graph in a SavedModel has no counter, but Python's
+// tf.train.Checkpoint has one, and expects it when a checkpoint must have everything.
 func AddSaveCounter(objects string) (string, error) {
 	g := &tfproto.TrackableObjectGraph{}
 	if err := proto.Unmarshal([]byte(objects), g); err != nil {

@@ -27,13 +27,14 @@ func search(p *savedmodel.Program) ([]restoredTensor, *body, error) {
 	return s.found, main, s.err
 }
 
-// unnamed refuses a variable or table whose name in checkpoints cannot be told.
-// Without it a checkpoint would not hold the training's result.
+// unnamed refuses a variable or table whose name in checkpoints is unknown. Without
+// that name a checkpoint would lack a part of the training's result.
 func unnamed(node string) error {
 	return millrace.Errorf(millrace.ErrModel, "variable or table %q: the model restores it under a name that is not a constant of its graph, so a checkpoint cannot hold it", node)
 }
 
-// restoredTensor is a tensor of a checkpoint, and what it is restored to.
+// restoredTensor is a tensor of a checkpoint, and the variable or table into which it
+// is restored.
 type restoredTensor struct {
 	name  string
 	dtype dtype.DataType
@@ -63,7 +64,7 @@ type restoreSearch struct {
 	err       error
 }
 
-// visit looks at a node of the main graph and at those that it waits for.
+// visit examines a node of the main graph and the nodes for which it waits.
 func (s *restoreSearch) visit(b *body, name string) {
 	n := b.nodes[name]
 	if n == nil || s.visited[name] || s.err != nil {
@@ -76,8 +77,8 @@ func (s *restoreSearch) visit(b *body, name string) {
 	s.look(b, n)
 }
 
-// look adds a variable if the node assigns to one, and looks into the function
-// that the node calls.
+// look adds a variable if the node assigns to one, and examines the function that the
+// node calls.
 func (s *restoreSearch) look(b *body, n *tfproto.NodeDef) {
 	switch n.GetOp() {
 	case "AssignVariableOp", "Assign":
@@ -96,7 +97,7 @@ func (s *restoreSearch) look(b *body, n *tfproto.NodeDef) {
 	}
 }
 
-// call looks at the nodes of a function.
+// call examines the nodes of a function.
 func (s *restoreSearch) call(b *body, n *tfproto.NodeDef, name string) {
 	f := s.functions[name]
 	if f == nil {
@@ -132,8 +133,8 @@ func (s *restoreSearch) restored(b *body, n *tfproto.NodeDef, input int, half Ha
 	s.found = append(s.found, r)
 }
 
-// source follows a tensor back through what hands it on, to a node of this body
-// or to the tensor of the main graph that an argument stands for.
+// source follows a tensor back through operations that pass it on unchanged, to a node
+// of this body, or for an argument to the tensor of the main graph.
 func (b *body) source(input string) string {
 	for range maxChain {
 		if outer, ok := b.inputs[nodeOf(input)]; ok {
@@ -148,7 +149,7 @@ func (b *body) source(input string) string {
 	return input
 }
 
-// maxChain is how many operations that hand a tensor on are followed.
+// maxChain is the largest number of such operations in sequence.
 const maxChain = 100
 
 // restored returns the RestoreV2 that a tensor comes from, and the number of

@@ -39,12 +39,11 @@ import (
 // the old nor the new content of a prefix can be read. So a prefix that can be
 // read is never used again.
 //
-// The next process sweeps what a killed one left: what is in .writing, and
-// files of steps that no file ckpt-STEP.json completes or that are newer than
-// the file "checkpoint" says.
+// The next process removes what a killed one left: the files in .writing, and files of
+// steps without ckpt-STEP.json or newer than the step in the file "checkpoint".
 //
-// A file system like ext4 takes long to create a file where many were removed
-// in the last half minute: it looks for the number of one that was not. So a
+// On a file system like ext4, creating a file is slow if many were removed in the last
+// half minute, because it looks for a number that was not used recently. So a
 // checkpoint makes few files, and .writing stays as long as the store is open.
 
 // Store is a folder of checkpoints that this process writes. One goroutine at a
@@ -57,9 +56,9 @@ type Store struct {
 	saved  int64 // the step of the last checkpoint that Save wrote; -1: none
 }
 
-// Open makes the folder if there is none, locks it against other processes,
-// checks that files can be written in it, and sweeps what a killed process
-// left. Close it.
+// Open makes the folder if there is none, locks it against other processes, checks that
+// files can be written in it, and removes what a killed process left. The caller closes
+// it.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, failure(dir, "make folder", err)
@@ -80,8 +79,8 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// probe finds out at the start whether files can be written, and not when the
-// first checkpoint is due.
+// probe checks at the start whether files can be written, so that the error does not
+// come only with the first checkpoint.
 func (s *Store) probe() error {
 	dir := filepath.Join(s.dir, writing)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -95,25 +94,25 @@ func (s *Store) probe() error {
 // Dir returns the folder.
 func (s *Store) Dir() string { return s.dir }
 
-// Content is what a checkpoint holds.
+// Content is the content of a checkpoint.
 type Content struct {
 	Specs  []dtype.TensorSpec // the same for all checkpoints of a store
 	Values []*tfbridge.Tensor // in the same order
 	Info   Info
 }
 
-// Keep says which checkpoints stay when a new one was written.
+// Keep selects the checkpoints that stay after a new one was written.
 type Keep struct {
-	Newest int64   // so many, the new one among them; at least 1
-	Steps  []int64 // and these
+	Newest int64   // this many of the newest, including the new one; at least 1
+	Steps  []int64 // these steps as well
 }
 
-// Save writes a checkpoint and makes it the one to go on from. Then it removes
-// all others but those that keep names. Saving the same step again does nothing.
-// After a failure the checkpoint before is as it was.
+// Save writes a checkpoint from which training can resume. Then it removes all others
+// except those that keep names. Saving the same step again does nothing. After a
+// failure the previous checkpoint is unchanged.
 //
-// Checkpoints of this step and of later ones that Save did not write are replaced
-// and removed. They are damaged: a training that finds a whole one goes on from there.
+// Checkpoints of this step and of later ones that Save did not write are replaced and
+// removed. They are damaged, because a training resumes from the newest undamaged one.
 func (s *Store) Save(c *Content, keep Keep) error {
 	step := c.Info.Step
 	if s.saved == step {
@@ -165,7 +164,7 @@ func (k Keep) split(dir string, newest int64) (stay, leave []int64, err error) {
 	return stay, append(leave, steps[old:]...), nil
 }
 
-// write writes the files of a checkpoint into a folder of their own.
+// write writes the files of a checkpoint into a temporary folder.
 func (s *Store) write(dir string, c *Content) error {
 	var need int64
 	for _, t := range c.Values {
@@ -203,9 +202,9 @@ func (s *Store) write(dir string, c *Content) error {
 	return WriteFile(prefix+".json", append(text, '\n'))
 }
 
-// writeFailure is the error of TensorFlow's that it could not write. Its inputs are
-// in order, so the system has failed. TensorFlow's code is the same for a full disk
-// and for a lack of memory.
+// writeFailure returns the error for a failed write of TensorFlow. Its inputs are
+// valid, so the system has failed. TensorFlow's code is the same for a full disk and
+// for a lack of memory.
 func (s *Store) writeFailure(prefix string, need int64, err error) error {
 	if full := checkSpace(s.dir, need); full != nil {
 		return failure(prefix, "write", errors.Join(err, unix.ENOSPC))
@@ -234,7 +233,7 @@ func publish(from, to string, step int64) error {
 	return SyncFolder(to)
 }
 
-// files returns the names of a checkpoint's files. The last one says that the
+// files returns the names of a checkpoint's files. The last one exists only if the
 // others are complete.
 func files(step int64) []string {
 	return []string{base(step) + ".data-00000-of-00001", base(step) + ".index", base(step) + ".json"}
@@ -251,7 +250,7 @@ func (s *Store) remove(step int64) error {
 	return nil
 }
 
-// Close gives the lock back.
+// Close releases the lock.
 func (s *Store) Close() error {
 	var err error
 	if s.writer != nil {

@@ -19,7 +19,7 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// Steps of the checkpoint that is there, and of the one that is saved.
+// Steps of the existing checkpoint, and of the one that is saved.
 const oldStep, newStep = 10, 20
 
 // child is a process that saves checkpoints.
@@ -52,7 +52,7 @@ func startChild(t *testing.T) *child {
 	return c
 }
 
-// save has the process save in a folder, and returns what it says; "" if it dies.
+// save makes the process save in a folder, and returns its output; "" if it dies.
 func (c *child) save(dir string) string {
 	fmt.Fprintln(c.in, dir)
 	if !c.out.Scan() {
@@ -64,10 +64,10 @@ func (c *child) save(dir string) string {
 // end ends the process.
 func (c *child) end() {
 	c.in.Close()
-	_ = c.cmd.Wait() // one that was killed says so
+	_ = c.cmd.Wait() // fails for a killed process
 }
 
-// traced is save under strace, which takes options, with what strace writes.
+// traced is save under strace with options. It also returns strace's output.
 func (c *child) traced(t *testing.T, dir string, options ...string) (said, trace string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "strace.log")
@@ -116,7 +116,7 @@ func withOld(t *testing.T) string {
 	return dir
 }
 
-// newest returns the step that a training would go on from.
+// newest returns the step from which a training would resume.
 func newest(t *testing.T, dir string) int64 {
 	t.Helper()
 	c, skipped, err := Newest(dir)
@@ -126,17 +126,17 @@ func newest(t *testing.T, dir string) int64 {
 	return c.Info.Step
 }
 
-// saveCalls are the system calls that saving is made of, Go's and TensorFlow's,
-// and how often to try each in a brief test.
+// saveCalls are the system calls of saving, Go's and TensorFlow's, and how many of each
+// are tested in a brief test.
 var saveCalls = map[string]int{"openat": 2, "write": 2, "fsync": 5, "close": 1, "rename": 1, "renameat": 4, "unlinkat": 3, "mkdirat": 1}
 
-// lockClosed is in a trace where closing the lock of a folder was made to fail.
+// lockClosed occurs in a trace in which closing the lock of a folder was made to fail.
 var lockClosed = regexp.MustCompile(`close\(\d+<[^>]*/\.lock>\).*\(INJECTED\)`)
 
 // A system call that fails while a checkpoint is saved is an error about the
-// checkpoint, which names a file and the system's reason. It is not tried again:
-// after a failed fsync the next one says that all is well, and the data is gone.
-// The old checkpoint or the new one stays, and the next one is saved (F03, F04).
+// checkpoint, which names a file and the system's reason. The call is not repeated:
+// after a failed fsync the next one reports success although the data are lost. The old
+// checkpoint or the new one stays, and the next one is saved (F03, F04).
 func TestErrorAtEachCall(t *testing.T) {
 	needStrace(t)
 	c := startChild(t)
@@ -178,17 +178,17 @@ func TestErrorAtEachCall(t *testing.T) {
 	t.Logf("%d calls failed, %d of them mattered", hits, refused)
 }
 
-// onlyCheckpoint checks that nothing lies about beside the new checkpoint.
+// onlyCheckpoint checks that there are no files besides the new checkpoint.
 func onlyCheckpoint(t *testing.T, dir string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(names) != 5 { // the three of it, the one that names it, and the lock
+	if err != nil || len(names) != 5 { // its three files, the file "checkpoint", and the lock
 		t.Errorf("the folder holds %q, %v", names, err)
 	}
 }
 
-// A process that is killed at any system call of saving leaves the old checkpoint
-// or the new one, and the next process sweeps the rest (F02, F19).
+// A process that is killed at any system call of saving leaves the old checkpoint or
+// the new one, and the next process removes the rest (F02, F19).
 func TestKilledAtEachCall(t *testing.T) {
 	needStrace(t)
 	kills := 0
@@ -198,7 +198,7 @@ func TestKilledAtEachCall(t *testing.T) {
 			c := startChild(t)
 			at := n
 			if call == "renameat" && !soak.Long() {
-				at = 2 * n // between two files of the new checkpoint, and at the file that names it
+				at = 2 * n // between two files of the new checkpoint, and at the file "checkpoint"
 			}
 			said, _ := c.traced(t, dir, "-e", "trace="+call, "-e", "inject="+call+":signal=KILL:when="+strconv.Itoa(at))
 			c.end()
@@ -221,9 +221,9 @@ func TestKilledAtEachCall(t *testing.T) {
 	}
 }
 
-// A checkpoint counts only when all of it is on the disk, and the one before goes
-// only when that is so: a machine that loses what was not forced to the disk has
-// one of the two (F07).
+// A checkpoint counts only when all of it is on the disk, and the previous one is
+// removed only after that. So a machine that loses unsynced data has one of the two
+// (F07).
 func TestOnTheDiskBeforeItCounts(t *testing.T) {
 	needStrace(t)
 	c := startChild(t)
@@ -268,7 +268,7 @@ var (
 var randomName = regexp.MustCompile(`\.(\w+)\.[A-Z2-7]{26}\.tmp$`)
 
 // calls returns the calls of a trace with the last of the files that they name,
-// as the folder knows it.
+// relative to the folder.
 func calls(dir, trace string) (list []string) {
 	for line := range bytes.Lines([]byte(trace)) {
 		m := syncCall.FindSubmatch(line)

@@ -13,12 +13,12 @@ import (
 // writing is the folder in which files are written.
 const writing = ".writing"
 
-// ours matches the files of checkpoints, and what TensorFlow calls them while
-// it writes.
+// ours matches the names of checkpoint files, also the temporary ones that TensorFlow
+// uses while it writes.
 var ours = regexp.MustCompile(`^ckpt-(0|[1-9][0-9]{0,18})\.(json|index|data-\d{5}-of-\d{5})(\.tempstate\d+)?$`)
 
-// sweep removes what a killed process left: files being written, and the files
-// of checkpoints that were not committed.
+// sweep removes the files that a killed process left: incomplete files, and files of
+// checkpoints that were not committed.
 func (s *Store) sweep() error {
 	if err := os.RemoveAll(filepath.Join(s.dir, writing)); err != nil {
 		return failure(s.dir, "sweep", err)

@@ -9,9 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// TensorFlow's own kernels, SaveV2 and RestoreV2, write and read the files. They
-// run in a graph and a session of their own, so that writing needs nothing of
-// the session that trains.
+// TensorFlow's own kernels, SaveV2 and RestoreV2, write and read the files. They run in
+// a separate graph and session, so that writing does not use the session that trains.
 //
 // Python also uses MergeV2Checkpoints: it writes a file on each device and then
 // merges the indexes. Here all values come to the host first and go into one
@@ -61,8 +60,8 @@ func (w *writer) write(prefix string, values []*tfbridge.Tensor) error {
 	return err
 }
 
-// WriteTensors writes the files of a checkpoint. It replaces files of that
-// prefix, and a failure may leave some: write where nobody reads yet.
+// WriteTensors writes the files of a checkpoint. It replaces files of that prefix, and
+// a failure may leave some, so write where no reader looks yet.
 //
 // It wraps the operation SaveV2.
 func WriteTensors(prefix string, specs []dtype.TensorSpec, values []*tfbridge.Tensor) error {
@@ -114,8 +113,7 @@ func names(specs []dtype.TensorSpec) []string {
 	return list
 }
 
-// whole returns what says, for each tensor, that all of it is meant and not a
-// slice.
+// whole returns slice specifications that select all of each tensor.
 func whole(specs []dtype.TensorSpec) []string { return make([]string, len(specs)) }
 
 // CloseTensors frees tensors that [ReadTensors] or [Values.Read] returned.

@@ -11,8 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Values reads and sets the variables and tables of a session. [NewValues] makes one. Its
-// methods must not run beside a step that changes variables.
+// Values reads and sets the variables and tables of a session. [NewValues] makes one.
+// Its methods must not run during a step that changes variables.
 type Values struct {
 	variables []Variable
 	read      *tfbridge.Callable
@@ -44,7 +44,7 @@ func NewValues(s *graph.Scope, session *tfbridge.Session, variables []Variable) 
 	err := s.Err()
 	if err == nil {
 		v.read, err = session.Prepare(nil, reads, nil)
-		v.read.Inline() // it only hands on what is there
+		v.read.Inline() // it only returns existing values
 	}
 	if err == nil {
 		v.assign, err = session.Prepare(feeds, nil, assigns)
@@ -66,8 +66,8 @@ func (w Variable) access(s *graph.Scope, value tfbridge.Output) (tfbridge.Output
 }
 
 // accessTable adds operations that read and set a table. TensorFlow's
-// MutableDenseHashTable hands out its own buffers, which the next insertion changes,
-// and goes on with the buffers that it is given. So both are copied.
+// MutableDenseHashTable returns its own buffers, which the next insertion changes, and
+// keeps using the buffers that it receives. So both are copied.
 func accessTable(s *graph.Scope, keys Variable, valueType dtype.DataType, halves []tfbridge.Output) ([]tfbridge.Output, *tfbridge.Operation) {
 	in := []tfbridge.Input{keys.Handle}
 	for _, half := range halves {
@@ -90,12 +90,12 @@ func (v *Values) Specs() []dtype.TensorSpec {
 	return specs
 }
 
-// Read returns the values of the variables at one moment, in the order of
-// Specs. The caller closes them. They share memory with the variables, and stay
-// as they are: an operation that changes a variable first copies a buffer that
-// somebody else holds. So a snapshot costs no copy by itself, and the steps
-// after it copy each variable once. Only variables of TensorFlow 1 are copied
-// here, because their operations change a buffer whoever holds it, and tables.
+// Read returns the values of the variables at one moment, in the order of Specs. The
+// caller closes them. They share memory with the variables, but do not change: an
+// operation that changes a variable first copies a shared buffer. So a snapshot costs
+// no copy by itself, and the steps after it copy each variable once. Only two kinds of
+// values are copied here: tables, and variables of TensorFlow 1, whose operations
+// change even shared buffers.
 func (v *Values) Read() ([]*tfbridge.Tensor, error) {
 	if v.read == nil {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Values that were read stay as they are while steps change the variables: those of
+// Values that were read do not change while steps change the variables: those of
 // TensorFlow 2, which share memory with them, and those of TensorFlow 1.
 func TestReadStays(t *testing.T) {
 	testruntime.Need(t)
@@ -63,7 +63,7 @@ func TestReadStays(t *testing.T) {
 }
 
 // Saving a step again does nothing. The newest checkpoint is the one of the highest
-// step, whatever the clock said when it was written (F20).
+// step, whatever time it was written at (F20).
 func TestStepsDecide(t *testing.T) {
 	testruntime.Need(t)
 	dir := t.TempDir()

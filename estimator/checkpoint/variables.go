@@ -7,11 +7,11 @@ import (
 	"millrace/tfbridge"
 )
 
-// Which variable has which name in a checkpoint? The name of a variable's
-// operation does not tell: Python saves a variable under its path through the
-// program's objects ("hidden/kernel/.ATTRIBUTES/VARIABLE_VALUE"), and two
-// variables may share the name "kernel". The model's own restore operation
-// knows, because it assigns to each variable the tensor of its name:
+// Which variable has which name in a checkpoint? The name of a variable's operation
+// does not answer this: Python saves a variable under its path through the program's
+// objects ("hidden/kernel/.ATTRIBUTES/VARIABLE_VALUE"), and two variables may share the
+// name "kernel". The model's own restore operation knows, because it assigns to each
+// variable the tensor of its name:
 //
 //	RestoreV2(file, ["a/.ATTRIBUTES/VARIABLE_VALUE", ...]) ── Identity ──► AssignVariableOp(a)
 //
@@ -22,19 +22,19 @@ import (
 //
 //	RestoreV2(file, ["t/.ATTRIBUTES/table-keys", "t/.ATTRIBUTES/table-values"]) ──► LookupTableImportV2(t)
 
-// Variable is a variable of a graph under the name that checkpoints give it, or half
-// of what a lookup table holds.
+// Variable is a variable of a graph with its name in checkpoints, or half of the
+// contents of a lookup table.
 type Variable struct {
 	dtype.TensorSpec                 // Name is the one in checkpoints; the shape of half a table is not known
 	Handle           tfbridge.Output // the resource, or the reference of a variable of TensorFlow 1
 	Half             Half            // of a table; the keys stand before the values
 
-	// Wrapped is the variable that Keras's wraps in this one, whose value this
-	// one has; see findWrapped. Mostly there is none.
+	// Wrapped is the variable that Keras's wraps in this one, whose value this one has;
+	// see findWrapped. Usually there is none.
 	Wrapped tfbridge.Output
 }
 
-// Half says which half of a lookup table a tensor is.
+// Half is the half of a lookup table that a tensor has: its keys or its values.
 type Half int
 
 // The halves of a lookup table.

@@ -23,10 +23,10 @@ import (
 //	                                        ▼
 //	_all_variables/0  Variable_7        only the saver reads it
 //
-// A training changes hidden/kernel only. Variable_7 would keep the value of
-// before, in every checkpoint and every export. So a checkpoint stores the value
-// of the wrapped variable under both names. Which of the two names the wrapper
-// has depends on how the program exports its model.
+// A training changes hidden/kernel only. Variable_7 would keep its old value, in every
+// checkpoint and every export. So a checkpoint stores the value of the wrapped variable
+// under both names. Which of the two names the wrapper has depends on how the program
+// exports its model.
 //
 // Equal values do not show such a pair: a program may keep its first weights in
 // a second variable. Four things together do:
@@ -111,8 +111,8 @@ func (b *body) initializedFrom(of []*tfproto.NodeDef, users map[string][]*tfprot
 // is the root.
 type objectGraph []*tfproto.SavedObject
 
-// describedAlike reports whether two names in checkpoints are of two variables
-// that the graph describes by one name.
+// describedAlike reports whether the graph describes the variables of two names in
+// checkpoints by the same name.
 func (g objectGraph) describedAlike(a, b string) bool {
 	v, w := g.variable(a), g.variable(b)
 	return v != nil && w != nil && v != w && v.GetName() == w.GetName()

@@ -75,8 +75,8 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// TensorBoard forgets later steps of older files only where a file says that the
-// run began again.
+// TensorBoard drops later steps of older files only if a file says that the run began
+// again.
 func TestGoOn(t *testing.T) {
 	dir := t.TempDir()
 	create(t, dir, &events.Options{Step: 500})
@@ -211,7 +211,7 @@ func TestHistogramTensor(t *testing.T) {
 	}
 }
 
-// What cannot be written is an error that names the file, from every call.
+// A failed write is an error that names the file, from every call.
 func TestFailedWrites(t *testing.T) {
 	w := create(t, t.TempDir(), nil)
 	calls := func(name string) map[string]error {

@@ -45,8 +45,8 @@ func NewHistogram[T float32 | float64](values []T) *Histogram {
 	return h
 }
 
-// bucketOf returns the index of the bucket of a value, given how far it is from the
-// lowest one.
+// bucketOf returns the index of a value's bucket, given the distance of the value from
+// the lowest one.
 func bucketOf(distance, width float64) int {
 	if width == 0 {
 		return histogramBuckets - 1

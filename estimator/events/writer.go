@@ -16,7 +16,7 @@ import (
 	"millrace/tfrecord"
 )
 
-// fileVersion is what the first event of a file says. TensorBoard does not read a
+// fileVersion is the content of the first event of a file. TensorBoard does not read a
 // file that begins otherwise.
 const fileVersion = "brain.Event:2"
 
@@ -37,7 +37,7 @@ type Writer struct {
 	now     func() time.Time
 }
 
-// files counts the files that this process made, to name them apart.
+// files counts the files of this process, so that their names differ.
 var files atomic.Int64
 
 // Create makes a folder, unless it exists, and a new event file in it. The caller
@@ -99,7 +99,7 @@ func (w *Writer) write(step int64, e *pb.Event) error {
 	return nil
 }
 
-// Flush writes what is buffered to the file.
+// Flush writes the buffered events to the file.
 func (w *Writer) Flush() error {
 	if err := w.records.Flush(); err != nil {
 		return failure(w.file.Name(), "write", err)

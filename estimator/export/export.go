@@ -29,11 +29,10 @@ import (
 // checksum of the index. Python, Keras and TensorFlow Serving load the result as
 // they load the original.
 
-// Write writes the SavedModel in the folder model with the variables of a
-// checkpoint to the folder out, whole or not at all. What the checkpoint lacks
-// keeps the model's values; one that has none of the model's variables is
-// refused. An older export in out is replaced in one step; anything else there
-// is refused.
+// Write writes the SavedModel in the folder model with the variables of a checkpoint to
+// the folder out, whole or not at all. Variables that the checkpoint lacks keep the
+// model's values; a checkpoint with none of the model's variables is refused. An older
+// export in out is replaced in one step; anything else there is refused.
 func Write(model string, c *checkpoint.Checkpoint, out string) error {
 	saved, err := savedmodel.Read(model, &savedmodel.Options{SkipTensorChecksums: true})
 	if err != nil {
@@ -198,7 +197,7 @@ func trainedValues(saved *savedmodel.Model, c *checkpoint.Checkpoint) (prefix st
 	return prefix, append(trained, kept...), append(values, rest...), nil
 }
 
-// swap puts a whole folder in the place of another, or where none is.
+// swap puts a complete folder in the place of another, or in an empty place.
 func swap(from, to string) error {
 	if err := checkpoint.SyncFolder(from); err != nil {
 		return err

@@ -44,7 +44,7 @@ func trainedCheckpoint(t *testing.T, model string, steps int64) *checkpoint.Chec
 	return c
 }
 
-// losses evaluates a model that lies in a folder.
+// lossOf evaluates the model in a folder.
 func lossOf(t *testing.T, dir string) float64 {
 	t.Helper()
 	m, err := estimator.LoadModel(dir, &estimator.ModelOptions{Signatures: []string{"evaluate", "train", "serving_default"}})
@@ -84,7 +84,7 @@ func TestExport(t *testing.T) {
 	noneLeft()
 }
 
-// What is not an export is not replaced, and a checkpoint of another model is
+// A folder that is not an export is not replaced, and a checkpoint of another model is
 // refused before anything is written.
 func TestExportRefuses(t *testing.T) {
 	c := trainedCheckpoint(t, classifier, 1)

@@ -28,12 +28,12 @@ func numbered() estimator.Source {
 	}, "word", "id")
 }
 
-// What a training puts into tables is in its checkpoints, as of one moment, and in the
-// export. Tables that are made of assets stay as they are.
+// Changes of tables in a training are in its checkpoints, as of one moment, and in the
+// export. Tables made from assets do not change.
 func TestTables(t *testing.T) {
 	checkpoints := t.TempDir()
-	// The second training goes on in a model of its own. It reads its data from the start
-	// again, for this source cannot save its position.
+	// The second training resumes with another model object. It reads its data from the
+	// start again, because this source cannot save its position.
 	for _, steps := range []int64{6, 7} {
 		m, err := estimator.LoadModel(tables, &estimator.ModelOptions{Signatures: []string{"train"}})
 		if err != nil {

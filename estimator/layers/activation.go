@@ -64,7 +64,7 @@ func Selu(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Selu", nil, x
 // Softplus is log(1 + exp(x)).
 func Softplus(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Softplus", nil, x) }
 
-// Softsign is x / (1 + |x|).
+// activated applies an activation; nil applies none.
 func Softsign(n *Net, x tfbridge.Output) tfbridge.Output { return n.f("Softsign", nil, x) }
 
 // Exponential is exp(x).

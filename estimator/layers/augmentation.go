@@ -8,8 +8,8 @@ import (
 )
 
 // Random augmentation changes images of shape [batch, height, width, channels] in mode
-// Train, each image by numbers of its own, which follow the model's seed and the step.
-// In other modes images stay as they are. Keras draws other numbers.
+// Train, each image by different random numbers, which depend on the model's seed and
+// the step. In other modes images stay as they are. Keras draws other numbers.
 
 // Flip says in which directions RandomFlip may flip.
 type Flip string
@@ -62,8 +62,9 @@ func RandomContrast(n *Net, x tfbridge.Output, factor float64) tfbridge.Output {
 	return n.f("ClipByValue", nil, scaled, n.Const(float32(0)), n.Const(float32(1)))
 }
 
-// RandomRotation is keras.layers.RandomRotation: it turns each image around its center by
-// up to factor of a full turn. What comes from outside the image is reflected.
+// RandomRotation is keras.layers.RandomRotation: it turns each image around its center
+// by up to factor of a full turn. Pixels outside of the image are reflections of those
+// inside.
 func RandomRotation(n *Net, x tfbridge.Output, factor float64) tfbridge.Output {
 	random := n.noise("random_rotation", factor, false)
 	if random == nil {
@@ -83,7 +84,8 @@ func RandomRotation(n *Net, x tfbridge.Output, factor float64) tfbridge.Output {
 }
 
 // RandomTranslation is keras.layers.RandomTranslation: it moves each image by up to
-// height and width, as parts of its sides. What comes from outside is reflected.
+// height and width, as parts of its sides. Pixels outside of the image are reflections
+// of those inside.
 func RandomTranslation(n *Net, x tfbridge.Output, height, width float64) tfbridge.Output {
 	random := n.noise("random_translation", math.Max(height, width), false)
 	if random == nil {
@@ -99,8 +101,9 @@ func RandomTranslation(n *Net, x tfbridge.Output, height, width float64) tfbridg
 	return n.project(x, [6]tfbridge.Output{one, zero, n.f("Neg", nil, dx), zero, one, n.f("Neg", nil, dy)})
 }
 
-// RandomZoom is keras.layers.RandomZoom with equal sides: it makes each image up to factor
-// smaller or larger around its center. What comes from outside is reflected.
+// RandomZoom is keras.layers.RandomZoom with equal sides: it makes each image up to
+// factor smaller or larger around its center. Pixels outside of the image are
+// reflections of those inside.
 func RandomZoom(n *Net, x tfbridge.Output, factor float64) tfbridge.Output {
 	random := n.noise("random_zoom", factor, false)
 	if random == nil {
@@ -115,8 +118,9 @@ func RandomZoom(n *Net, x tfbridge.Output, factor float64) tfbridge.Output {
 	return n.project(x, [6]tfbridge.Output{zoom, zero, offset(n.side(x, 2)), zero, zoom, offset(n.side(x, 1))})
 }
 
-// RandomCrop is keras.layers.RandomCrop: in mode Train a part of height and width from a
-// random place, the same in all images of a batch, else the middle. Keras resizes there.
+// RandomCrop is keras.layers.RandomCrop: in mode Train a part of height and width from
+// a random place, the same in all images of a batch, in other modes the middle part. In
+// those modes Keras resizes instead.
 func RandomCrop(n *Net, x tfbridge.Output, height, width int64) tfbridge.Output {
 	random := n.noise("random_crop", 1, false)
 	s := n.Scope

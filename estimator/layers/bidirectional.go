@@ -83,8 +83,8 @@ func (d *direction) layer(n *Net, name, kind string) string {
 	return d.names.outer + "/forward_" + d.names.inner
 }
 
-// step returns the step of an iteration, counted from 0. Backward, the steps behind an
-// example's length come first and leave its state as it is.
+// step returns the step of an iteration, counted from 0. In the backward direction the
+// steps after an example's length come first, and do not change its state.
 func (d *direction) step(s *graph.Scope, iteration, steps tfbridge.Output) tfbridge.Output {
 	if d == nil || !d.backward {
 		return iteration

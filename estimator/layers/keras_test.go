@@ -12,7 +12,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// recorded is what testdata/record.py wrote.
+// recorded is a record by testdata/record.py.
 type recorded struct {
 	Lengths []int32
 	Cases   map[string]struct {
@@ -168,7 +168,8 @@ func activation(a Activation) func(n *Net, x, lengths tfbridge.Output) tfbridge.
 	return func(n *Net, x, _ tfbridge.Output) tfbridge.Output { return a(n, x) }
 }
 
-// Each layer has Keras's variables, and gives what Keras's gives with the same values.
+// Each layer has the same variables as Keras's, and gives the same result with the same
+// values.
 func TestKeras(t *testing.T) { compareWithKeras(t, "testdata/keras.json", kerasCases) }
 
 // compareWithKeras compares layers with recorded ones.

@@ -13,7 +13,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Model is a model to be built.
+// Model describes a model to build.
 type Model struct {
 	Features []TensorSpec // inputs of all signatures; a first dimension of -1 is the batch
 	Labels   []TensorSpec // further inputs of the signatures train and evaluate
@@ -269,8 +269,8 @@ func (b *built) updates(s *graph.Scope, parts []Part, outputs Tensors, o *openin
 	return done, nil
 }
 
-// gradients returns the derivatives of a loss for the variables that it depends on and
-// whose names begin so.
+// gradients returns the derivatives of a loss for the variables on which it depends, if
+// their names begin with one of the prefixes.
 func (b *built) gradients(opened *gradients.Opened, loss tfbridge.Output, beginnings []string) []optimizer.Gradient {
 	var trained []gradients.Variable
 	for _, v := range opened.Variables {

@@ -93,7 +93,7 @@ var moreCases = map[string]func(n *Net, x, lengths tfbridge.Output) tfbridge.Out
 	"hard_sigmoid": activation(HardSigmoid), "hard_swish": activation(HardSwish), "mish": activation(Mish),
 }
 
-// So do the layers that were recorded later.
+// The layers that were recorded later also agree with Keras's.
 func TestMoreOfKeras(t *testing.T) { compareWithKeras(t, "testdata/more.json", moreCases) }
 
 // words is the vocabulary of the recorded texts.

@@ -115,7 +115,7 @@ func (n *Net) Variable(name string, shape []int64, o *VariableOptions) tfbridge.
 // defaults.
 type VariableOptions struct {
 	Initializer  Initializer // nil: GlorotUniform
-	NotTrainable bool        // the optimizer leaves it alone
+	NotTrainable bool        // the optimizer does not change it
 }
 
 // variable finds or makes a variable, nil after a failure.

@@ -66,7 +66,7 @@ func AlphaDropout(n *Net, x tfbridge.Output, rate float64) tfbridge.Output {
 }
 
 // noise returns a function that draws numbers in mode Train, nil in other modes. The
-// numbers follow the model's seed and the step.
+// numbers depend on the model's seed and the step.
 func (n *Net) noise(kind string, amount float64, rate bool) func(op string, shape tfbridge.Output) tfbridge.Output {
 	layer := n.names[kind]
 	n.names[kind]++

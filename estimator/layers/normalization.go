@@ -81,7 +81,7 @@ func (n *Net) moments(x tfbridge.Output, axes []int32, keep bool) (mean, varianc
 	return n.f("Mean", nil, x, along), variance
 }
 
-// affine is what is done to a normalized value.
+// affine is the scale and offset of a normalized value.
 type affine struct {
 	gamma, beta tfbridge.Output
 	epsilon     float64

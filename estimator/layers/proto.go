@@ -45,7 +45,8 @@ func (b *built) proto(sv *saver) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(model)
 }
 
-// roots returns what the saved graph is for; nothing else is kept.
+// roots returns the nodes that the saved graph must have; all nodes that they do not
+// need are dropped.
 func (b *built) roots(sv *saver) []string {
 	names := []string{sv.saved.Op.Name(), sv.restore.Name()}
 	for _, v := range b.store.all {

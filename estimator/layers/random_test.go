@@ -44,8 +44,8 @@ func applied(t *testing.T, layer Activation) (train, predict []float32) {
 	return run("train"), run("serving_default")
 }
 
-// Layers of noise and augmentation leave a prediction alone, and change images of a
-// training as they say.
+// Layers of noise and augmentation do not change a prediction, and change images in
+// training as documented.
 func TestRandomLayers(t *testing.T) {
 	x := randomImages()
 	const size = 4 * 4 * 2
@@ -103,14 +103,14 @@ func TestRandomLayers(t *testing.T) {
 	}
 }
 
-// inRange reports whether all values are of the image's range, as interpolation and
-// reflection keep them.
+// inRange reports whether all values are in the image's range, as interpolation and
+// reflection require.
 func inRange(y []float32) bool { return slices.Max(y)-slices.Min(y) < 0.08 && slices.Min(y) > 0.19 }
 
 // finite reports whether all values are near the image's.
 func finite(y []float32) bool { return slices.Min(y) > -5 && slices.Max(y) < 5 }
 
-// A crop has the size that is asked for, and lies within the image.
+// A crop has the requested size, and lies within the image.
 func TestRandomCrop(t *testing.T) {
 	train, predict := applied(t, func(n *Net, x tfbridge.Output) tfbridge.Output { return RandomCrop(n, x, 2, 3) })
 	x := randomImages()

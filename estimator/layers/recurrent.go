@@ -167,7 +167,7 @@ func (r *recurrent) run(inputs tfbridge.Output, states int, cell func(n *Net, x 
 	return n.shaped(s.Op1("Transpose", nil, all, s.Const([]int32{1, 0, 2})), inputs, r.units)
 }
 
-// masked keeps the states of examples to which a step does not belong.
+// masked keeps the states of examples that have ended before a step.
 func (r *recurrent) masked(s *graph.Scope, step tfbridge.Output, state, old []tfbridge.Output) []tfbridge.Output {
 	if r.o.Lengths.Op == nil || s.Err() != nil {
 		return state

@@ -44,7 +44,7 @@ func sums() *layers.Model {
 	}
 }
 
-// bits gives all sequences of 4 bits at all lengths from 1 to 4, again and again.
+// bits gives all sequences of 4 bits with all lengths from 1 to 4, repeatedly.
 func bits(batches int64) estimator.Source {
 	return estimator.FromDataset(func(s *graph.Scope) *dataset.Dataset {
 		return dataset.Range(s, 0, 64*batches, 1).Map("bits", func(s *graph.Scope, n []tfbridge.Output) []tfbridge.Output {
@@ -58,8 +58,8 @@ func bits(batches int64) estimator.Source {
 	}, "bits", "length", "parity")
 }
 
-// A model built in Go is saved, loaded, trained and evaluated; what it learns shows in
-// all signatures.
+// A model built in Go is saved, loaded, trained and evaluated. All signatures show what
+// it has learned.
 func TestTrainSaved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
 	if err := layers.Save(dir, sums()); err != nil {
@@ -109,7 +109,8 @@ func lastLoss(t *testing.T, p *estimator.Pipeline, steps int64) float32 {
 	return loss
 }
 
-// Saving does not touch what is there, and a model that cannot be built leaves nothing.
+// Saving does not change existing files, and a model that cannot be built leaves no
+// files.
 func TestSaveErrors(t *testing.T) {
 	top := t.TempDir()
 	taken := filepath.Join(top, "taken")

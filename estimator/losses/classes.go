@@ -7,7 +7,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// smooth gives a share of each label to all classes alike.
+// smooth distributes a share of each label equally to all classes.
 func (a *adder) smooth(labels tfbridge.Output) tfbridge.Output {
 	s, share := a.s, a.loss.LabelSmoothing
 	kept := graph.Mul(s, labels, a.scalar(1-share))
@@ -59,8 +59,8 @@ func (a *adder) power(x tfbridge.Output) tfbridge.Output {
 	return a.s.Op1("Pow", nil, x, a.scalar(cmp.Or(a.loss.Gamma, 2)))
 }
 
-// classWeights returns the weight of each example's class. Labels that are one-hot or
-// distributions are of their largest class.
+// classWeights returns the weight of each example's class. The class of one-hot labels
+// and distributions is the one with the largest value.
 func (a *adder) classWeights(labels tfbridge.Output) tfbridge.Output {
 	s := a.s
 	classes := labels

@@ -67,8 +67,8 @@ func (a *adder) sigmoid(labels, predictions tfbridge.Output) tfbridge.Output {
 	return graph.Add(s, graph.Sub(s, relu, graph.Mul(s, predictions, labels)), s.Op1("Log1p", nil, s.Op1("Exp", nil, negative)))
 }
 
-// logits returns the logits of probabilities: what the operation opType made them
-// of, or else what from gives.
+// logits returns the logits of probabilities: the input of the operation of type opType
+// if one made them, or else the result of from.
 func (a *adder) logits(p tfbridge.Output, opType string, from func(tfbridge.Output) tfbridge.Output) tfbridge.Output {
 	if x, ok := inputOf(p, opType); ok {
 		return x
@@ -76,9 +76,9 @@ func (a *adder) logits(p tfbridge.Output, opType string, from func(tfbridge.Outp
 	return from(p)
 }
 
-// inputOf returns what an operation of a type was applied to, if it made x. A loss
-// of probabilities that come from Softmax or Sigmoid is better computed from what
-// these were applied to, as Keras does.
+// inputOf returns the input of an operation of a type, if that operation made x. Like
+// Keras, a loss of probabilities from Softmax or Sigmoid is better computed from the
+// inputs of these.
 func inputOf(x tfbridge.Output, opType string) (tfbridge.Output, bool) {
 	for x.Op.Type() == "Identity" {
 		x = x.Op.Inputs()[0]

@@ -18,7 +18,7 @@ type values struct {
 	Values []float32
 }
 
-// output adds the values as a constant, as integers if that is asked for.
+// output adds the values as a constant, on request as integers.
 func (v *values) output(t *testing.T, s *graph.Scope, integers bool) tfbridge.Output {
 	if v == nil {
 		return tfbridge.Output{}
@@ -55,7 +55,7 @@ func readRecorded(t *testing.T) []recorded {
 	return all
 }
 
-// Each loss has the value that Keras's has.
+// Each loss has the same value as Keras's.
 func TestKeras(t *testing.T) {
 	for i, r := range readRecorded(t) {
 		t.Run(fmt.Sprintf("%d_%s", i, r.Loss.Type), func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"millrace/estimator/metrics"
 )
 
-// Each metric has the value that Keras's has, over several batches. testdata/record.py
+// Each metric has the same value as Keras's, over several batches. testdata/record.py
 // wrote the values.
 func TestKeras(t *testing.T) {
 	data, err := os.ReadFile("testdata/keras.json")
@@ -50,8 +50,8 @@ func TestKeras(t *testing.T) {
 	}
 }
 
-// Predictions outside [0, 1] are warned of, unless they are said to be logits
-// or only compared with each other.
+// There is a warning about predictions outside [0, 1], unless they are declared as
+// logits or only compared with each other.
 func TestWarning(t *testing.T) {
 	batch := &metrics.Batch{Labels: whole(shape{2, 2}, 0, 1, 1, 0), Predictions: floats(shape{2, 2}, 0.5, -1.5, 1, 3)}
 	tests := []struct {
@@ -82,7 +82,7 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// Options without a sense are refused.
+// Invalid options are refused.
 func TestRefusedSpecs(t *testing.T) {
 	for _, s := range []metrics.Spec{
 		{Type: metrics.PrecisionAtRecall}, {Type: metrics.PrecisionAtRecall, Recall: 1.5}, {Type: metrics.F1Score, Average: "median"},

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Warner is a [Metric] that may find something odd in what it is given, which all metrics
-// of probabilities do with values outside [0, 1].
+// Warner is a [Metric] that can warn about its inputs. All metrics of probabilities
+// warn about values outside [0, 1].
 type Warner interface {
-	// Warning says what was odd and what to do about it; "" if nothing was.
+	// Warning describes the oddity and a remedy; "" if there was none.
 	Warning() string
 }
 
-// logits has a metric of probabilities take logits.
+// logits makes a metric of probabilities accept logits.
 type logits struct {
 	Metric
 	buffer []float64
@@ -29,7 +29,7 @@ func (l *logits) Add(b *Batch) error {
 	return l.Metric.Add(&Batch{Labels: b.Labels, Predictions: &predictions, Weights: b.Weights})
 }
 
-// ranged counts the predictions that no probability can be.
+// ranged counts the predictions that cannot be probabilities.
 type ranged struct {
 	Metric
 	classes bool // scores of several classes are compared with each other only

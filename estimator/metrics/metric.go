@@ -40,7 +40,7 @@ var Types = []Type{
 	BinaryAccuracy, F1Score, PRAUC, PrecisionAtRecall, RootMeanSquaredError, MeanAbsolutePercentageError, R2Score, MeanIoU,
 }
 
-// Spec says what a metric computes.
+// Spec describes a metric.
 type Spec struct {
 	Type          Type
 	K             int64   // for TopK; 0: 5
@@ -76,7 +76,7 @@ func (t Type) Loss() bool {
 	return false
 }
 
-// Batch is what a metric takes of one batch.
+// Batch is the input of a metric from one batch.
 type Batch struct {
 	Labels      *Array // nil for a metric that needs none
 	Predictions *Array

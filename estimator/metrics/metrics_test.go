@@ -22,8 +22,8 @@ func whole(shape []int64, v ...float64) *metrics.Array {
 
 type shape = []int64
 
-// Values that Keras's documentation gives, and values counted by hand. Each
-// batch is also given in two parts, which must not matter.
+// The values are from Keras's documentation, or computed by hand. Each batch is also
+// given in two parts, which must give the same result.
 func TestMetrics(t *testing.T) {
 	scores := floats(shape{3, 3}, 0.1, 0.5, 0.4, 0.2, 0.6, 0.2, 0.3, 0.1, 0.6)
 	tests := []struct {
@@ -91,7 +91,7 @@ func TestConfusionMatrix(t *testing.T) {
 	}
 }
 
-// Labels out of range and shapes that do not fit are errors and no panics.
+// Labels out of range and shapes that do not fit are errors and cause no panic.
 func TestRefusedBatches(t *testing.T) {
 	scores := floats(shape{2, 3}, 1, 2, 3, 4, 5, 6)
 	tests := map[string]struct {

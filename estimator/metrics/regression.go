@@ -16,8 +16,8 @@ func percentage(label, prediction float64) float64 {
 // r2 compares the squared errors of each column with its labels' variance.
 type r2 struct{ columns []column }
 
-// column has the sums of one column. The variance is summed as the differences to a
-// running mean, so that labels which are all the same have none.
+// column has the sums of one column. The variance is summed as differences from a
+// running mean, so that it is exactly 0 for constant labels.
 type column struct{ weight, mean, variance, errors float64 }
 
 // Add adds a batch.

@@ -119,8 +119,9 @@ func (p *precisionAtRecall) Result() Value {
 // prAUC is the area under the curve of precision over recall.
 type prAUC struct{ auc }
 
-// Result returns the area. Between two thresholds the precision is interpolated as
-// Davis and Goadrich have it: hits grow in proportion to what is found.
+// Result returns the area. Between two thresholds the precision is interpolated by the
+// method of Davis and Goadrich: true positives grow in proportion to positive
+// predictions.
 func (a *prAUC) Result() Value {
 	positives := total(a.positives)
 	if positives+total(a.negative) == 0 {

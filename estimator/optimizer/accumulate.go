@@ -5,8 +5,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// accumulated adds the update, or what accumulates the gradients of several steps and
-// updates the variables by their mean in the last of them.
+// accumulated adds the update, or operations that accumulate the gradients of several
+// steps and update the variables by their mean in the last of them.
 func (a *applier) accumulated(p place) *tfbridge.Operation {
 	steps := a.common.GradientAccumulationSteps
 	if steps <= 1 {

@@ -14,7 +14,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// recorded is what testdata/record.py wrote.
+// recorded is a record by testdata/record.py.
 type recorded struct {
 	Initial   map[string][]float32
 	Gradients []map[string][]float32
@@ -133,7 +133,8 @@ func rmsprop(set func(*optimizer.RMSprop)) func() (optimizer.Optimizer, float64)
 	}
 }
 
-// Each optimizer does in each step what Keras's does, and keeps the same slots.
+// Each optimizer gives the same result in each step as Keras's, and keeps the same
+// slots.
 func TestKeras(t *testing.T) {
 	data, err := os.ReadFile("testdata/keras.json")
 	if err != nil {

@@ -73,7 +73,7 @@ func (sc *Scaling) Unscale(s *graph.Scope, gradient tfbridge.Output) tfbridge.Ou
 	return div(s, gradient, graph.Cast(s, sc.factor, gradient.DataType()))
 }
 
-// slots returns what a checkpoint keeps.
+// slots returns the slots that belong in a checkpoint.
 func (sc *Scaling) slots() []Slot {
 	if sc.dynamic == nil {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// A gradient of rows (TensorFlow's IndexedSlices) comes from an embedding. Where a rule
-// leaves alone what has no gradient, its update touches the rows of the batch only, and
-// takes as long for a large vocabulary as for a small one:
+// A gradient of rows (TensorFlow's IndexedSlices) comes from an embedding. If a rule
+// does not change rows without gradients, its update touches only the rows of the
+// batch, and takes as long for a large vocabulary as for a small one:
 //
 //	SGD, Adagrad                   the rows of the batch
 //	all others, momentum,          all rows: what is left of earlier gradients
@@ -15,15 +15,15 @@ import (
 //
 // A row that a batch has twice has two gradients. Keras adds them up where a rule takes
 // the gradient, and adds up their squares where it takes the square. So does this
-// package, for the same numbers. A gradient that is whole is added up before it is
-// squared. Adagrad, RMSprop and Adam therefore take another step for an embedding that
-// the model also uses as a whole, in Keras and here.
+// package, for the same numbers. A whole gradient is added up before it is squared. So
+// Adagrad, RMSprop and Adam take different steps for an embedding that the model also
+// uses as a whole, in Keras and here.
 
-// rows reports whether the gradient is one of rows.
+// rows reports whether the gradient is a gradient of rows.
 func (v *State) rows() bool { return v.indices.Op != nil }
 
 // whole adds up values for the rows of the gradient to a tensor of the variable's
-// shape. Values for a whole gradient are that already.
+// shape. Values for a whole gradient are returned unchanged.
 func (v *State) whole(values tfbridge.Output) tfbridge.Output {
 	if !v.rows() || v.s.Err() != nil {
 		return values

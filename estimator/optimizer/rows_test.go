@@ -45,7 +45,8 @@ var rowsCases = map[string]func() (optimizer.Optimizer, float64){
 	"rmsprop_both": cases["rmsprop_both"],
 }
 
-// Each optimizer does with gradients of rows what Keras's does with IndexedSlices.
+// Each optimizer gives the same result with gradients of rows as Keras's with
+// IndexedSlices.
 func TestKerasRows(t *testing.T) {
 	data, err := os.ReadFile("testdata/rows.json")
 	if err != nil {

@@ -69,8 +69,8 @@ type watcher struct {
 	any       bool  // there was one
 }
 
-// watch evaluates each new checkpoint. The training is asked whether it has
-// finished before the checkpoints are listed: the last one is then among them.
+// watch evaluates each new checkpoint. It checks whether the training has finished
+// before it lists the checkpoints, so that the list then has the last one.
 func (w *watcher) watch(ctx context.Context) error {
 	poll := w.o.Poll
 	if poll == 0 {

@@ -57,7 +57,7 @@ type Record struct {
 	Settings map[string]string `json:"settings"` // versions and modes
 }
 
-// readRecord reads run.json; nil if there is none.
+// Record reads run.json; nil if there is none.
 func (f Folder) Record() (*Record, error) {
 	name := f.Config()
 	text, err := regularfile.ReadFile(name, regularfile.TextBytes)

@@ -28,9 +28,10 @@ func (w *watch) histograms(s *estimator.Step) error {
 	return w.events.histograms(s.Step, "gradients/", w.named(s.Gradients()))
 }
 
-// named gives tensors the names that people know their variables by, such as Keras's
-// dense/kernel, in place of paths in checkpoints. A variable that Python's objects list
-// twice is there once. Names that several variables have stay paths.
+// named gives tensors the familiar names of their variables, such as Keras's
+// dense/kernel, instead of paths in checkpoints. A variable that Python's objects list
+// twice is included once. If several variables have the same name, their paths are
+// used.
 func (w *watch) named(tensors []estimator.NamedTensor) []estimator.NamedTensor {
 	objects := w.run.Model.Saved().VariableObjects()
 	nameOf := func(path string) string { return objects[path+"/.ATTRIBUTES/VARIABLE_VALUE"].Name }

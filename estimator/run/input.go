@@ -17,7 +17,7 @@ const inputName = "input.json"
 
 // Input is what input.json holds: the stages of the training's input pipeline.
 type Input struct {
-	Stages []plan.Stage `json:"stages"`          // as the plan has them
+	Stages []plan.Stage `json:"stages"`          // as in the plan
 	Times  []StageTime  `json:"times,omitempty"` // times of the TensorFlow datasets of the stages; nil: not measured
 
 	Batches int64 `json:"batches,omitempty"` // largest number of batches measured for Times

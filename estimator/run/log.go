@@ -19,11 +19,11 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// log writes log.ndjson. A line is written at once and with one call, so that a
-// killed run leaves at most one line that is not whole, the last.
+// log writes log.ndjson. Each line is written immediately and with one call, so that a
+// killed run leaves at most one incomplete line, the last.
 type log struct{ file *os.File }
 
-// logLine is what every line has.
+// logLine is the common part of all lines.
 type logLine struct {
 	Step int64 `json:"step"`
 }

@@ -69,8 +69,8 @@ func Open(path, dir string, o *Options) (*Run, diag.List, error) {
 	return r, problems, nil
 }
 
-// job returns what a training of this run is of, and what that is made of; see
-// estimator.TrainOptions.Job and Parts.
+// job returns the digests that identify a training of this run, and the values behind
+// them; see estimator.TrainOptions.Job and Parts.
 func (r *Run) job() (job map[string]string, parts map[string]map[string]string, err error) {
 	id, err := r.TrainPlan.Identity()
 	if err != nil {
@@ -103,7 +103,7 @@ const (
 	rateKey      = "learning_rate"
 )
 
-// record returns what run.json says.
+// record returns the content of run.json.
 func (r *Run) record(job map[string]string) (*Record, error) {
 	path, err := filepath.Abs(r.Path)
 	if err != nil {
@@ -116,9 +116,9 @@ func (r *Run) record(job map[string]string) (*Record, error) {
 	return &Record{Config: r.Config, Path: path, Model: model, Seed: r.TrainPlan.Seed, Job: job, Settings: r.settings()}, nil
 }
 
-// hyperparameters returns what decides how well the run trains, for comparisons with others:
-// the size of the batches, the seed, the loss, and the settings of the optimizer that are not
-// left at nothing.
+// hyperparameters returns what decides how well the run trains, for comparisons with
+// others: the size of the batches, the seed, the loss, and the settings of the
+// optimizer that have values.
 func (r *Run) hyperparameters() map[string]any {
 	values := map[string]any{"batch_size": float64(r.TrainPlan.BatchSize), "seed": float64(r.TrainPlan.Seed)}
 	t := &r.Config.Model.Train

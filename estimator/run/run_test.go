@@ -50,7 +50,8 @@ func train(t *testing.T, config, dir string) (s *run.Summary, notes []string, er
 	return s, notes, err
 }
 
-// A run says at its end that it was never evaluated, and started again, that it is finished.
+// A run without evaluations notes that at its end. When it is started again, it notes
+// that it is finished.
 func TestFinished(t *testing.T) {
 	d, dir := fixture.Points(t, 1, nil), t.TempDir()
 	path := config(t, d, nil)

@@ -5,7 +5,7 @@ import (
 	"millrace/estimator/metrics"
 )
 
-// Summary is what a run came to. Its JSON form is part of the interface.
+// Summary is the result of a run. Its JSON form is part of the interface.
 type Summary struct {
 	Step              int64                    `json:"step"`
 	Loss              *metrics.Value           `json:"loss"`    // loss of the last step; null without steps
@@ -16,7 +16,7 @@ type Summary struct {
 	Seconds           float64                  `json:"seconds"`    // of the steps
 
 	reason   string
-	finished bool // it was finished before, and there was nothing to do
+	finished bool // the run was already finished
 }
 
 // newSummary returns the summary of a training.

@@ -58,7 +58,7 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if err == nil {
 		err = r.folder.write(finishedName, &Finish{Step: result.Step, Reason: result.Reason})
 	}
-	// The run is finished by now: a profile that fails takes nothing back.
+	// The run is finished now, so a failure to write the profile does not change that.
 	if profileErr := w.writeProfile(); err == nil {
 		err = profileErr
 	}
@@ -74,13 +74,13 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	return summary, err
 }
 
-// sources are what feeds a run.
+// sources are the data sources of a run.
 type sources struct {
 	train    *loaders.Source
 	evaluate estimator.Source
 }
 
-// sources looks at the data files while TensorFlow is being opened.
+// sources scans the data files while TensorFlow is being opened.
 func (r *Run) sources(ctx context.Context) (*sources, error) {
 	s := &sources{}
 	scan, err := loaders.Prepare(ctx, r.TrainPlan, &loaders.Options{Runtime: r.o.Runtime})
@@ -97,8 +97,8 @@ func (r *Run) sources(ctx context.Context) (*sources, error) {
 	return s, nil
 }
 
-// checkBatches refuses batches that are larger than the data: none would come, or each would
-// have examples several times.
+// checkBatches refuses batches that are larger than the data: there would be no batch,
+// or each batch would repeat examples.
 func checkBatches(p *loaders.Plan, scan *loaders.Scan, use string) error {
 	if p.Chunks != nil || p.Bucket != nil {
 		return nil
@@ -167,8 +167,8 @@ func (w *watch) options(o *TrainOptions) (*estimator.TrainOptions, error) {
 	return options, nil
 }
 
-// restored writes run.json and opens the log. The folder is locked by now, and
-// what was there was found to be of this run.
+// restored writes run.json and opens the log. The folder is already locked, and its
+// contents belong to this run.
 func (w *watch) restored(step int64) error {
 	job, _, err := w.run.job()
 	if err != nil {
@@ -233,7 +233,7 @@ func (w *watch) note(text string) {
 	}
 }
 
-// afterStep writes what was asked for of a step.
+// afterStep writes the requested data of a step.
 func (w *watch) afterStep(s *estimator.Step) error {
 	w.step = s.Step
 	if w.failed != nil {
@@ -279,7 +279,7 @@ func (w *watch) evaluated(e *estimator.Evaluated) error {
 	return nil
 }
 
-// close closes the files. What was to be in them was flushed.
+// close closes the files, which have been flushed.
 func (w *watch) close() {
 	if w.log != nil {
 		w.log.Close()

@@ -25,9 +25,9 @@ type Options struct {
 	Observe *observe.Listener // hears the events of the model and its runs; nil: no listener
 }
 
-// Check reads a run config, its loaders and its model, and reports everything
-// that is wrong with them. The run is nil if a problem is an error; warnings
-// alone come with a run, which holds them too.
+// Check reads a run config, its loaders and its model, and reports all problems in
+// them. The run is nil if a problem is an error; warnings alone come with a run, which
+// holds them too.
 func Check(path string, o *Options) (*Run, diag.List) {
 	c := &checker{run: &Run{Path: path}, report: &decl.Reporter{File: path, Class: millrace.ErrConfig, Limit: millrace.ErrLimit}}
 	if o != nil {

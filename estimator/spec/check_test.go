@@ -66,7 +66,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // Each type of an optimizer and of a schedule in the schema has its rule, with Keras's
-// defaults, and what a config says reaches the rule.
+// defaults, and the settings of a config are set in the rule.
 func TestOptimizers(t *testing.T) {
 	build := func(t *testing.T, optimizer string) optimizer.Optimizer {
 		t.Helper()
@@ -100,8 +100,8 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
-// What a config says of a loss reaches the objective, and nothing that its type does not
-// use.
+// A config's settings of a loss are set in the objective, except those that the loss's
+// type does not use.
 func TestLosses(t *testing.T) {
 	run, problems := check(t, `{"model": {"saved_model": "MODEL", "train": {"optimizer": {"type": "sgd"}, "losses": [
 		{"type": "binary_focal_crossentropy", "predictions": "scores", "labels": "id", "from": "probabilities", "gamma": 3, "alpha": 0.5, "apply_class_balancing": true,
@@ -122,8 +122,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// A model that has nothing but a signature that trains can be trained; it cannot be
-// evaluated.
+// A model with only a training signature can be trained, but not evaluated.
 func TestTrainsOnly(t *testing.T) {
 	model := t.TempDir()
 	if err := os.CopyFS(model, os.DirFS("../../testdata/models/classifier")); err != nil {
@@ -161,7 +160,7 @@ func TestTrainsOnly(t *testing.T) {
 	}
 }
 
-// What is wrong is named at its place, with what to do.
+// A problem is reported at its place, with a remedy.
 func TestProblems(t *testing.T) {
 	const loader = `"train": {"loader": "loader.json"}`
 	tests := []struct{ name, config, want string }{
@@ -236,8 +235,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// What a metric's keys say reaches the metric. Only "from" that is given makes logits, and
-// only a threshold that is given is one of f1_score.
+// The keys of a metric are set in the metric. Logits are assumed only if "from" is
+// given, and f1_score has a threshold only if one is given.
 func TestMetricKeys(t *testing.T) {
 	run, problems := check(t, `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, "train": {"loader": "loader.json"}, "evaluate": {"loader": "loader.json", "metrics": [
 		{"name": "a", "type": "auc", "labels": "id", "predictions": "id"},

@@ -9,7 +9,7 @@ import (
 	"millrace/loaders/decl"
 )
 
-// InitConfig says where the weights come from at the start of a run.
+// InitConfig selects the initial weights of a run.
 type InitConfig struct {
 	decl.Object
 	Path         string         `json:"path" decl:"required,nonempty" doc:"A SavedModel, a checkpoint of TensorFlow, a .weights.h5 or .keras file of Keras, or a .safetensors file. A relative path starts at the run config's folder."`
@@ -25,7 +25,7 @@ type RenameConfig struct {
 	To   string `json:"to" decl:"required,nonempty" doc:"The name in the model; a * stands for the same text."`
 }
 
-// checkInit checks where the weights come from.
+// checkInit checks the source of the initial weights.
 func checkInit(c *checker) {
 	config := c.run.Config
 	at := config.At
@@ -68,7 +68,7 @@ func (c *Config) initPath() string {
 	return ""
 }
 
-// initOptions returns how the weights are taken.
+// initOptions returns the options for reading the weights.
 func (c *Config) initOptions() *weights.Options {
 	i := c.Init.B
 	if i == nil {
@@ -81,7 +81,7 @@ func (c *Config) initOptions() *weights.Options {
 	return o
 }
 
-// InitPath returns the path of the weights to begin with, "" if there are none.
+// InitPath returns the path of the initial weights, "" if there are none.
 func (r *Run) InitPath() string {
 	where := r.Config.initPath()
 	if where == "" {

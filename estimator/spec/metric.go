@@ -104,7 +104,7 @@ var ofProbabilities = slices.DeleteFunc(slices.Clone(metrics.Types), func(t metr
 	return !t.OfProbabilities() && t != metrics.Perplexity
 })
 
-// misused warns of keys that the type of a metric ignores.
+// misused warns of keys that do not apply to the type of a metric.
 func (c *checker) misused(m *MetricConfig) {
 	for key, types := range map[string][]metrics.Type{
 		"k": {metrics.TopK}, "threshold": {metrics.Precision, metrics.Recall, metrics.BinaryAccuracy, metrics.F1Score},

@@ -58,7 +58,7 @@ func given(o *OptimizerConfig, key string) bool {
 	return o.Has(key) && o.Key(key).Kind() != jsonpos.Null
 }
 
-// one reports all but the first of several keys that exclude each other.
+// one reports all but the first of several mutually exclusive keys.
 func (c *checker) one(o *OptimizerConfig, keys ...string) {
 	first := ""
 	for _, key := range keys {
@@ -72,7 +72,7 @@ func (c *checker) one(o *OptimizerConfig, keys ...string) {
 	}
 }
 
-// expressions reports what is not a regular expression.
+// expressions reports invalid regular expressions.
 func (c *checker) expressions(o *OptimizerConfig) {
 	for i, pattern := range o.Exclude {
 		if _, err := regexp.Compile(pattern); err != nil {
@@ -103,9 +103,10 @@ func (o *OptimizerConfig) fill() {
 	}
 }
 
-// OptimizerSettings returns what decides how variables change, beside the loss: the settings
-// of the optimizer and of its surroundings as JSON by key, nil if the signature has its own;
-// and apart from them the learning rate, or its schedule. The defaults are filled in.
+// OptimizerSettings returns the settings that, together with the loss, decide how
+// variables change: those of the optimizer and the related ones, as JSON by key, nil if
+// the signature has its own optimizer; and separately the learning rate, or its
+// schedule. The defaults are filled in.
 func (c *SignatureConfig) OptimizerSettings() (settings map[string]string, rate string, err error) {
 	if c.Optimizer == nil {
 		return nil, "", nil

@@ -93,8 +93,8 @@ func adamKeys(more ...string) []string {
 	return append([]string{"beta_1", "beta_2", "epsilon"}, more...)
 }
 
-// take sets a hyperparameter to what the config says, or the config to the default that
-// the hyperparameter has.
+// take sets a hyperparameter to the config's value. If the config has none, take sets
+// the config to the hyperparameter's default.
 func take[T any](parameter *T, given **T) {
 	set(given, *parameter)
 	*parameter = **given

@@ -69,7 +69,8 @@ func (r *Run) EvaluateOptions() *estimator.EvaluateOptions {
 	return o
 }
 
-// spec returns what a metric computes. Keras's F1Score has no threshold unless one is given.
+// spec returns the specification of a metric. Like Keras's F1Score it has no threshold
+// unless one is given.
 func (m *MetricConfig) spec() metrics.Spec {
 	s := metrics.Spec{
 		Type: metrics.Type(m.Type), K: m.K, Threshold: m.Threshold, Average: m.Average,
@@ -87,7 +88,8 @@ func (m *MetricConfig) spec() metrics.Spec {
 	return s
 }
 
-// plateau returns when the training lowers the learning rate, nil if never.
+// plateau returns the conditions for lowering the learning rate, nil if it is never
+// lowered.
 func (c *Config) plateau() *estimator.Plateau {
 	p := c.Plateau
 	if p == nil {

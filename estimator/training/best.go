@@ -145,8 +145,8 @@ func (t *training) bestSteps() []int64 {
 	return []int64{t.state.Best.Step}
 }
 
-// BestStep returns the step of the best checkpoint, as a later checkpoint of the
-// same training knows it.
+// BestStep returns the step of the best checkpoint, given a later checkpoint of the
+// same training.
 func BestStep(c *checkpoint.Checkpoint) (step int64, ok bool) {
 	var s trainState
 	if json.Unmarshal(c.Info.State, &s) != nil || s.Best == nil {

@@ -20,7 +20,7 @@ const arrivalName = "millrace/arrival"
 // epoch is that moment.
 var epoch = time.Now()
 
-// sinceEpoch returns the time that arrivals are measured in.
+// sinceEpoch returns the time since epoch, which is also the unit of arrivals.
 func sinceEpoch() time.Duration { return time.Since(epoch) }
 
 // AddArrival adds an operation that runs after another one and returns the time. A
@@ -62,7 +62,7 @@ func (c *clock) stop(examples int64, arrived time.Duration) {
 	}
 }
 
-// mark returns what was done since the last call.
+// mark returns the progress since the last call.
 func (c *clock) mark() Progress {
 	p := c.marked
 	c.marked = Progress{}

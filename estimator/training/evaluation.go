@@ -40,14 +40,14 @@ type EvaluateOptions struct {
 	Steps int64 // the evaluation ends after this many batches; 0: with the data
 }
 
-// Evaluation is what an evaluation found.
+// Evaluation is the result of an evaluation.
 type Evaluation struct {
 	Names    []string // names of the metrics, in order; "loss" comes first if there is one
 	Values   map[string]metrics.Value
 	Steps    int64
 	Examples int64
 	Duration time.Duration
-	Warnings []string // what is odd in what metrics were given, such as logits instead of probabilities
+	Warnings []string // oddities of the inputs of metrics, such as logits instead of probabilities
 }
 
 // metric returns the value of a metric that is a number.

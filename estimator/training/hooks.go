@@ -14,10 +14,10 @@ type Hooks struct {
 	Logged     func(*Progress) error  // Options.LogEvery steps were made
 	Saved      func(*Saved) error     // a checkpoint was written
 	Evaluated  func(*Evaluated) error // an evaluation has ended
-	Note       func(text string)      // something that a person should know
+	Note       func(text string)      // a remark for the user
 }
 
-// Progress is what a training did since the last Progress.
+// Progress is the progress of a training since the last Progress.
 type Progress struct {
 	Step      int64
 	Loss      float64            // of the last step

@@ -31,8 +31,8 @@ func (t *training) loop(ctx context.Context) error {
 	if err := t.beforeStep(); err != nil {
 		return err
 	}
-	// The steps do not get ctx: one that is abandoned would still change the
-	// variables, and nobody would know how far the input is.
+	// The steps do not get ctx: a cancelled step would still change the variables, and
+	// the position of the input would be unknown.
 	for batch, err := range t.subject.Run(context.WithoutCancel(ctx), run) {
 		if err != nil {
 			return err
@@ -150,8 +150,8 @@ type sum struct {
 	Weight float64 `json:"weight"`
 }
 
-// plus adds a value. One that is not finite, or too large, leaves the sum as it is: JSON has
-// no form for it.
+// plus adds a value. A value that is not finite, or too large, does not change the sum,
+// because JSON has no form for it.
 func (s sum) plus(value, weight float64) sum {
 	total := s.Total + value*weight
 	if math.IsNaN(total) || math.IsInf(total, 0) {

@@ -40,22 +40,22 @@ type Options struct {
 	Stop          *Stop            // when to stop early; nil: never
 	Plateau       *Plateau         // when to lower the learning rate; nil: never
 
-	// Job says what the training is of, by name: digests of the data and of
-	// the settings that decide what a step computes. The model's digest is
-	// added. A checkpoint of another job is refused, unless AllowChanged names
-	// what differs. Settings that differ only give a note.
+	// Job identifies the training, by name: digests of the data and of the settings
+	// that decide the result of a step. The model's digest is added. A checkpoint of
+	// another job is refused, unless AllowChanged names the differences. Different
+	// Settings only give a note.
 	Job, Settings map[string]string
 	AllowChanged  []string // keys of Job, or model, signature, loss, optimizer, variables; another name is an error
 
-	// Parts is what values of Job were made of, by the keys of Job: the settings behind a
-	// digest. A message about another job names those that differ.
+	// Parts has the values from which those of Job were computed, by the keys of Job. A
+	// message about another job lists the values that differ.
 	Parts map[string]map[string]string
 
 	// FreeKeys are the keys of Job that may differ without being allowed. A note says so.
 	FreeKeys []string
 
-	// DataKeys are the keys of Job that the position in the data depends on.
-	// Where one of them has changed and may, the data is read from its start.
+	// DataKeys are the keys of Job that the position in the data depends on. If one of
+	// them has changed, and that is allowed, the data is read from its start.
 	DataKeys []string
 
 	Gradients bool // steps also give the gradients of the Objective; see Step.Gradients
@@ -84,7 +84,7 @@ type Stop struct {
 	MinDelta float64 // smallest improvement that counts
 }
 
-// Why a training ended.
+// The reasons why a training ended.
 const (
 	EndedBySteps   = "steps"   // it made TrainOptions.Steps
 	EndedByData    = "data"    // the source ended
@@ -92,7 +92,7 @@ const (
 	EndedByContext = "context" // the context ended
 )
 
-// Result is what a training came to.
+// Result is the result of a training.
 type Result struct {
 	Step       int64       // the last step, counted from the very beginning
 	Loss       float64     // loss of the last step of this call; NaN without steps

@@ -26,7 +26,7 @@ func (p *Plateau) check(o *Objective) error {
 	return millrace.Errorf(millrace.ErrConfig, "TrainOptions.Plateau needs an objective whose learning rate is an optimizer.ReduceLROnPlateau")
 }
 
-// plateauState is what a checkpoint keeps of a Plateau.
+// plateauState is the state of a Plateau in a checkpoint.
 type plateauState struct {
 	Best     *bestState `json:"best,omitempty"`
 	Wait     int64      `json:"wait,omitempty"`     // evaluations without improvement

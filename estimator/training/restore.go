@@ -69,11 +69,11 @@ func (t *training) checkAllowed() error {
 	return nil
 }
 
-// What becomes of an optimizer's slots where the training may change? Those that the
-// checkpoint has continue. A slot that it lacks, of a variable that was not trained before
-// or of another optimizer, begins as in a new training, except the moving average of a
-// variable, which begins with the variable. A learning rate that a plateau has lowered
-// gives way to one that the options change.
+// If a resumed training has changed, what happens to the optimizer's slots? Slots in
+// the checkpoint keep their values. Slots that the checkpoint lacks, of a variable that
+// was not trained before or of another optimizer, begin as in a new training. Only the
+// moving average of a variable begins with the variable's value. A changed learning
+// rate in the options replaces one that a plateau has lowered.
 
 // restoreValues sets the variables and the slots.
 func (t *training) restoreValues(c *checkpoint.Checkpoint, changed []checkpoint.Change) error {

@@ -12,7 +12,7 @@ import (
 	"millrace/graph"
 )
 
-// A model's checkpoint has no position, and is the only home of the graph of objects.
+// A model's own checkpoint has no position, and it alone has the graph of objects.
 func TestRestoreOfForeignCheckpoint(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "linear")
 	if err := os.CopyFS(dir, os.DirFS("../../testdata/models/linear")); err != nil {

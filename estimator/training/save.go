@@ -40,7 +40,7 @@ func (t *training) save(ctx context.Context, batch *steps.Batch, best bool) erro
 	return nil
 }
 
-// snapshot returns what the checkpoint of this step is made of.
+// snapshot returns the data for the checkpoint of this step.
 func (t *training) snapshot(ctx context.Context, batch *steps.Batch) (shot *snapshot, err error) {
 	t.state.Saves++
 	shot = &snapshot{specs: t.fixed, objects: t.objects, saves: t.state.Saves}
@@ -58,8 +58,8 @@ func (t *training) snapshot(ctx context.Context, batch *steps.Batch) (shot *snap
 	return shot, nil
 }
 
-// positionOf takes the position of the input behind a batch and returns what
-// encodes it, nil if it cannot be saved.
+// positionOf takes the input's position after a batch and returns a function that
+// encodes it, nil if the position cannot be saved.
 func (t *training) positionOf(ctx context.Context, batch *steps.Batch) (encode func() ([]byte, error), err error) {
 	if batch == nil || t.unsaved {
 		return nil, nil
@@ -73,7 +73,7 @@ func (t *training) positionOf(ctx context.Context, batch *steps.Batch) (encode f
 	return nil, nil
 }
 
-// job returns what the training is of, with the model.
+// job returns the digests that identify the training, including the model's.
 func (t *training) job() map[string]string {
 	job := map[string]string{"model": t.subject.Saved.SHA256, "signature": t.subject.Signature.Name, "loss": t.o.Loss}
 	if o := t.o.Objective; o != nil {
@@ -101,8 +101,8 @@ func (t *training) reportSaved(s *Saved, err error) error {
 	return nil
 }
 
-// finish writes the checkpoint of the end, if there is none of the last step,
-// and waits until it is on the disk.
+// finish writes the final checkpoint, unless the last step already has one, and waits
+// until it is on the disk.
 func (t *training) finish(ctx context.Context) error {
 	if t.result.Reason == EndedByData && t.clock.total.Steps > 0 {
 		best, err := false, error(nil)

@@ -47,8 +47,8 @@ func (s *saver) save(shot *snapshot, saved *Saved, keep checkpoint.Keep) error {
 	return err
 }
 
-// finished returns what came of the pending snapshot, if it has been written
-// since the last call; nil if not.
+// finished returns the result of the pending snapshot, if it has been written since the
+// last call; otherwise nil.
 func (s *saver) finished() (*Saved, error) {
 	if s.pending == nil {
 		return nil, nil

@@ -20,8 +20,8 @@ import (
 // The variables share memory with the model until a step changes them; see
 // [checkpoint.Values.Read].
 
-// snapshot is one moment of a training. It is used once: content takes possession
-// of all that it holds.
+// snapshot is one moment of a training. It is used once, because content takes over all
+// its values.
 type snapshot struct {
 	specs     []dtype.TensorSpec // specs of the tensors
 	info      checkpoint.Info
@@ -31,7 +31,7 @@ type snapshot struct {
 	saves     int64
 }
 
-// content returns what the checkpoint holds. Its values are the caller's to close.
+// content returns the content of the checkpoint. The caller closes its values.
 func (s *snapshot) content() (*checkpoint.Content, error) {
 	c := &checkpoint.Content{Specs: s.specs, Values: s.variables, Info: s.info}
 	var position []byte

@@ -10,25 +10,25 @@ import (
 	"millrace/tfbridge"
 )
 
-// Step is a step that was made.
+// Step is a completed step.
 type Step struct {
 	Step    int64
 	Loss    float64
 	Scalars map[string]float64    // the scalar outputs of the signature, the loss among them
-	Batch   *steps.Batch          // the signature's outputs; valid until the hook returns
+	Batch   *steps.Batch          // progress of this training so far, without Step, Loss and Scalars
 	Total   Progress              // what this training did so far, without Step, Loss and Scalars
 	Trace   *tfbridge.RunMetadata // metadata of a step in Options.Profile; nil for other steps
 
 	training *training
 }
 
-// NamedTensor is a tensor with the name of what it is the value of.
+// NamedTensor is a tensor with the name of the variable or gradient whose value it is.
 type NamedTensor struct {
 	Name string
 	*tfbridge.Tensor
 }
 
-// GradientsPrefix begins the names of the outputs that are gradients.
+// GradientsPrefix is the prefix of the names of outputs that are gradients.
 const GradientsPrefix = "millrace/gradients/"
 
 // Gradients returns the gradients of the loss with respect to the trained

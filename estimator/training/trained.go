@@ -12,12 +12,13 @@ import (
 	"millrace/savedmodel"
 )
 
-// Trained lists what a training with an [Objective] changes and what it leaves alone.
+// Trained lists the variables that a training with an [Objective] changes, and those
+// that it does not change.
 type Trained struct {
 	Variables []TrainedVariable
 	Others    []UntrainedVariable
-	// Notes are what a person should know about the model: layers that the signature runs
-	// as for predictions, random operations that a resumed training cannot repeat.
+	// Notes are remarks about the model for the user: layers that the signature runs in
+	// inference mode, and random operations that a resumed training cannot repeat.
 	Notes []string
 }
 
@@ -78,8 +79,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// newTrained returns what a training of a subject changes, nil without an [Objective]. Patterns
-// are Objective.Variables.
+// newTrained returns the variables that a training of a subject changes, nil without an
+// [Objective]. Patterns are Objective.Variables.
 func newTrained(u *Subject, patterns []string) (*Trained, error) {
 	if u.Step == nil {
 		return nil, nil
@@ -136,7 +137,7 @@ const (
 	seedState  = "seed_generator_state"
 )
 
-// noteInference notes layers that the signature runs as for predictions.
+// noteInference notes layers that the signature runs in inference mode.
 func (t *Trained) noteInference(u *Subject, changed map[string]bool) {
 	var still []string
 	for _, v := range t.Others {

@@ -20,8 +20,8 @@ import (
 //	              the data, both behind step k, are taken; nothing is written yet
 //	step k+1      goes on while another goroutine writes the snapshot
 //
-// The step is made on demand, so between two steps nothing moves: neither the
-// variables nor the input. A snapshot taken there is one moment of the training.
+// Steps run only on demand, so between two steps neither the variables nor the input
+// change. A snapshot taken then is one moment of the training.
 
 // training is one call of [Run].
 type training struct {
@@ -45,7 +45,7 @@ type training struct {
 	clock     clock
 }
 
-// trainState is what a checkpoint keeps of a training beside the variables.
+// trainState is the state of a training in a checkpoint, in addition to the variables.
 type trainState struct {
 	Examples  int64              `json:"examples"`             // number of examples in all steps
 	Saves     int64              `json:"saves"`                // checkpoints so far
@@ -57,9 +57,9 @@ type trainState struct {
 	Sums      map[string]sum     `json:"sums,omitempty"`       // scalars of the steps that are not logged yet
 }
 
-// Run trains a subject in a folder. It checks the options and locks the folder before it has
-// join make the subject, which gets the options with all defaults. Evaluates says whether
-// there is data for evaluations.
+// Run trains a subject in a folder. It checks the options and locks the folder, and
+// then calls join to make the subject from the options with all defaults. evaluates
+// says whether there is data for evaluations.
 func Run(ctx context.Context, dir string, o *Options, evaluates bool, join func(o *Options) (*Subject, error)) (*Result, error) {
 	if o == nil {
 		o = &Options{}
@@ -100,7 +100,7 @@ func (t *training) prepare(evaluates bool, join func(o *Options) (*Subject, erro
 	return t.prepareValues()
 }
 
-// prepareValues finds what checkpoints hold.
+// prepareValues determines the contents of checkpoints.
 func (t *training) prepareValues() (err error) {
 	if t.averages, err = t.subject.averages(); err != nil {
 		return err
@@ -120,14 +120,14 @@ func (t *training) prepareValues() (err error) {
 			dtype.TensorSpec{Name: checkpoint.SaveCounter, DType: dtype.Int64, Shape: dtype.ScalarShape()})
 	}
 	t.saver = newSaver(t.store)
-	// The first run of anything in a session takes tens of milliseconds. Make it
-	// now, and not when the first checkpoint holds up the steps.
+	// The first run of anything in a session takes tens of milliseconds. So make it
+	// now: otherwise the first checkpoint would delay the steps.
 	read, err := t.subject.Values.Read()
 	checkpoint.CloseTensors(read)
 	return t.subject.Error(err)
 }
 
-// announce reports what is trained.
+// announce reports the trained variables.
 func (t *training) announce() error {
 	if t.o.Objective == nil {
 		return nil
@@ -152,13 +152,13 @@ func (t *training) note(text string) {
 	}
 }
 
-// Names of what a checkpoint holds beside the variables.
+// Names of the values in a checkpoint in addition to the variables.
 const (
 	stepName     = "millrace/step"  // int64: how many steps were made
 	positionName = "millrace/input" // string: the position in the data; empty where it cannot be saved
 )
 
-// close frees what the training made; the model stays.
+// close frees the training's resources, but not the model.
 func (t *training) close() {
 	if t.saver != nil {
 		t.saver.wait()

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What documentation says of the zero value of each option is what a training
-// does. What a program has set stays.
+// Zero values of options have their documented meaning. Values that the program has set
+// do not change.
 func TestDefaultsOfTraining(t *testing.T) {
 	want := &Options{Signature: "train", Loss: "loss", LogEvery: 50, CheckpointEvery: 500, EvaluateEvery: 500, Keep: 5, SaveTimeout: 30 * time.Second}
 	if got := (&Options{}).withDefaults(); !reflect.DeepEqual(got, want) {
@@ -28,8 +28,8 @@ func TestDefaultsOfTraining(t *testing.T) {
 	}
 }
 
-// The best evaluation is the first of equals, by more than what counts, and no
-// NaN. The evaluations after it are counted.
+// The best evaluation is the first of equal ones, must be better by more than MinDelta,
+// and is not NaN. The evaluations after it are counted.
 func TestBestEvaluation(t *testing.T) {
 	nan := math.NaN()
 	for _, tt := range []struct {
@@ -89,7 +89,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Of an evaluation only numbers decide anything, and only finite ones are kept.
+// In an evaluation only numbers decide anything, and only finite ones are kept.
 func TestMetricsThatAreNumbers(t *testing.T) {
 	e := &Evaluation{Names: []string{"loss", "all"}, Values: map[string]metrics.Value{
 		"loss": {Number: 0.5}, "zero": {}, "nan": {Number: math.NaN()}, "inf": {Number: math.Inf(1)}, "less": {Number: math.Inf(-1)},
@@ -108,8 +108,8 @@ func TestMetricsThatAreNumbers(t *testing.T) {
 	}
 }
 
-// The time of a step ends with the step. Of it, what passed before the batch
-// arrived was spent waiting; a batch that was there before cost nothing.
+// The time of a step ends with the step. The time before the batch arrived counts as
+// waiting; a batch that had arrived earlier causes no waiting.
 func TestClock(t *testing.T) {
 	var c clock
 	for _, arrived := range []time.Duration{-time.Hour, time.Hour} {

@@ -12,7 +12,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Options says what to train, and how. The zero value of a field that is not
+// Options are the options of a training step. The zero value of a field that is not
 // required means the default.
 type Options struct {
 	// Feeds are the signature's inputs by the names of their tensors in the graph,
@@ -32,7 +32,7 @@ type Options struct {
 	L2              float64             // the loss grows by this times the sum of the squares of all trained variables; 0: none
 	Seed            int64               // seeds random operations of the signature to which the model gives no seed
 
-	// Select says whether to train a variable; nil: all variables. Only variables of
+	// Select reports whether to train a variable; nil: all variables. Only variables of
 	// floating point on which the loss depends are trained.
 	Select func(v gradients.Variable) bool
 	// Names returns names of a variable, the best one first. The names of its slots
@@ -200,7 +200,7 @@ func Sum(s *graph.Scope, terms []Term, outputs map[string]tfbridge.Output) (tota
 	return s.Op1("AddN", nil, weighted), each, s.Err()
 }
 
-// train adds the derivatives and finds out which variables there are to train.
+// train adds the derivatives and determines the variables to train.
 func (b *builder) train() error {
 	var wanted []gradients.Variable
 	for _, v := range b.opened.Variables {

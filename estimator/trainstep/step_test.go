@@ -103,7 +103,7 @@ func TestL2(t *testing.T) {
 	}
 }
 
-// What cannot be trained is an error before anything runs.
+// A model that cannot be trained is an error before anything runs.
 func TestNothingToTrain(t *testing.T) {
 	tests := map[string]struct {
 		class millrace.Class

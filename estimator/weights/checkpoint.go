@@ -12,9 +12,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// checkpointSource reads a checkpoint of TensorFlow: a prefix of files, or a folder whose
-// newest one is meant. A graph of objects in it, if there is one, says what Python called
-// the variables.
+// checkpointSource reads a checkpoint of TensorFlow: a prefix of files, or a folder,
+// whose newest checkpoint is used. If the checkpoint has a graph of objects, it gives
+// Python's names of the variables.
 func checkpointSource(path string) (*Source, error) {
 	prefix, err := checkpoint.Resolve(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func pythonNames(c *checkpoint.Checkpoint) (map[string]string, error) {
 	}
 	g := &tfproto.TrackableObjectGraph{}
 	if proto.Unmarshal([]byte(text), g) != nil {
-		return nil, nil // the names in the checkpoint have to do
+		return nil, nil // the names in the checkpoint are used
 	}
 	names := map[string]string{}
 	for _, n := range g.Nodes {

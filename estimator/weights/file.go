@@ -26,8 +26,8 @@ type file struct {
 	size int64
 }
 
-// maxUnpacked is the most that a compressed member of a .keras file may be. Keras does
-// not compress.
+// maxUnpacked is the largest size of a compressed member of a .keras file. Keras itself
+// does not compress.
 const maxUnpacked = 1 << 30
 
 // archive reads a .keras file: a ZIP archive with the weights in a member.

@@ -51,10 +51,10 @@ type Pair struct {
 	Tensor   int // index in Source.Tensors
 }
 
-// Match says which tensors are for which variables.
+// Match assigns tensors to variables.
 type Match struct {
 	Taken      []Pair
-	Missing    []int    // variables that no tensor has the name of
+	Missing    []int    // variables whose name no tensor has
 	Mismatched []string // variables whose tensor does not fit, each with the reason
 	Unused     []int    // tensors that belong to no variable
 	Kept       []int    // variables that Options.Variables excludes
@@ -85,7 +85,7 @@ func NewMatch(variables []Variable, s *Source, o *Options) (*Match, error) {
 	return m.finish(o)
 }
 
-// firstNames returns the names of the first variable.
+// firstNames returns the first name of each variable.
 func firstNames(variables []Variable) []string {
 	if len(variables) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func plain(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, "/.ATTRIBUTES/VARIABLE_VALUE"), ":0")
 }
 
-// order is the order of a layer's weights in Keras's files: what is trained first, each
+// order is the order of a layer's weights in Keras's files: trained weights first, each
 // kind in the order in which layers make it.
 var order = []string{
 	"depthwise_kernel", "pointwise_kernel", "embeddings", "kernel", "recurrent_kernel", "alpha", "gamma", "scale", "beta", "bias",
@@ -267,7 +267,7 @@ func renamed(t *Tensor, renames []Rename) []string {
 	return names
 }
 
-// label returns what messages call the variable.
+// label returns the variable's name for messages.
 func (v *Variable) label() string {
 	for _, name := range v.Names[1:] {
 		if plain(name) != plain(v.Names[0]) {
@@ -318,8 +318,8 @@ func (m *matcher) finish(o *Options) (*Match, error) {
 	return m.result, nil
 }
 
-// unused returns the tensors that no variable takes, but for those that another tensor
-// repeats: Keras stores a variable under two names in a SavedModel.
+// unused returns the tensors that no variable takes, except those that repeat another
+// tensor: Keras stores a variable under two names in a SavedModel.
 func (m *matcher) unused() []int {
 	taken := map[string]bool{}
 	for t := range m.used {
@@ -364,7 +364,7 @@ func (m *matcher) some(tensors []int) string {
 	return some(names)
 }
 
-// Report says what was taken and what was not, a line for each.
+// Report lists what was taken and what was not, a line for each.
 func (m *Match) Report(variables []Variable, s *Source) []string {
 	lines := []string{fmt.Sprintf("%d of %d variables begin with values of %s (%s)", len(m.Taken), len(variables), s.Path, s.Format)}
 	add := func(what string, names []string) {

@@ -11,9 +11,9 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// Open reads which tensors a file or folder has. The form follows from the folder's
-// content or the file's suffix. Errors are of class ErrCheckpoint, or ErrIO. The caller
-// closes the source.
+// Open reads the list of tensors in a file or folder. The folder's content or the
+// file's suffix determines the form. Errors are of class ErrCheckpoint, or ErrIO. The
+// caller closes the source.
 func Open(path string) (*Source, error) {
 	switch {
 	case strings.HasSuffix(path, ".keras"):

@@ -1,6 +1,6 @@
-// Package weights reads the weights of a model from where other programs have put them:
+// Package weights reads the weights of a model from the files of other programs:
 // SavedModels, checkpoints of TensorFlow, files of Keras (".weights.h5", ".keras",
-// ".h5") and safetensors. It says which of them belong to which variable of a model.
+// ".h5") and safetensors. It assigns them to the variables of a model.
 //
 //	source, err := weights.Open("bert.safetensors")
 //	match, err := weights.NewMatch(variables, source, &weights.Options{Map: []weights.Rename{{From: "bert/*", To: "encoder/*"}}})
@@ -20,7 +20,7 @@ import (
 
 // Tensor is a tensor of a source.
 type Tensor struct {
-	Names []string // what the source calls it, the most telling name first
+	Names []string // its names in the source, the most specific name first
 	DType dtype.DataType
 	Shape dtype.Shape
 
@@ -41,7 +41,7 @@ type Source struct {
 	close func() error
 }
 
-// Close frees what the source holds.
+// Close frees the resources of the source.
 func (s *Source) Close() error {
 	if s.close == nil {
 		return nil

@@ -163,7 +163,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// A name that two tensors have decides nothing.
+// A name that two tensors have is not used.
 func TestAmbiguous(t *testing.T) {
 	s := &weights.Source{Path: "x", Tensors: []weights.Tensor{
 		{Names: []string{"a/kernel", "kernel"}, DType: dtype.Float, Shape: dtype.MakeShape(2)},
@@ -179,7 +179,7 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// A checkpoint that an optimizer with averages wrote gives the averages.
+// From a checkpoint of an optimizer with averages the averages are read.
 func TestAverages(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "ckpt-1")
 	specs := []dtype.TensorSpec{{Name: "w", DType: dtype.Float, Shape: dtype.ScalarShape()}, {Name: "sgd/w_average", DType: dtype.Float, Shape: dtype.ScalarShape()}}

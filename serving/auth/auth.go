@@ -1,14 +1,14 @@
-// Package auth decides who may ask a model server.
+// Package auth decides which clients may send requests to a model server.
 //
-// An [Authenticator] gets what a request shows of its client: a bearer token, or the
-// certificates of mutual TLS. Both [millrace/serving/rest] and [millrace/serving/rpc] call it
-// before they read a request's body:
+// An [Authenticator] gets the credentials of a request's client: a bearer token, or the
+// certificates of mutual TLS. Both [millrace/serving/rest] and [millrace/serving/rpc]
+// call it before they read a request's body:
 //
 //	who := auth.Tokens(map[string]string{"s3cret": "team-a"})
 //	rest.NewServer(models, &rest.ServerOptions{Options: rest.Options{Authenticate: who}})
 //	rpc.NewServer(models, &rpc.Options{Authenticate: who})
 //
-// A function of your own may look at the model as well:
+// Your own function may check the model as well:
 //
 //	func(ctx context.Context, r *auth.Request) (string, error) {
 //		name, err := who(ctx, r)
@@ -29,13 +29,14 @@ import (
 	"millrace/tfbridge"
 )
 
-// Request is what a request shows before its body is read.
+// Request is the part of a request that is known before its body is read.
 type Request struct {
 	// Method is "predict", "classify", "regress", "metadata", "status" or "page" by HTTP, and
 	// the name of the method by gRPC: "Predict", "GetModelStatus" and so on.
 	Method string
-	// Model is the model that is asked. A gRPC request names it in its message, so that an
-	// Authenticator is called twice: with no model, before the message is read, and then with it.
+	// Model is the model of the request. A gRPC request names it in its message, so an
+	// Authenticator is called twice: before the message is read, without a model, and
+	// then with it.
 	Model string
 	// Token is the token of the header "Authorization: Bearer", "" if there is none.
 	Token string
@@ -44,19 +45,19 @@ type Request struct {
 	Certificates []*x509.Certificate
 }
 
-// Authenticator returns the name of a client, or an error that refuses the request: one of
-// [Unauthenticated] or [Denied]. The methods of a request's context find the name by
-// [Identity]. Many goroutines may call it at the same time.
+// Authenticator returns the name of a client, or an error that refuses the request: one
+// of [Unauthenticated] or [Denied]. [Identity] returns the name from a request's
+// context. The Authenticator must be safe for concurrent use.
 type Authenticator func(ctx context.Context, r *Request) (identity string, err error)
 
-// Unauthenticated returns an error for a client that did not show who it is: HTTP status 401,
-// gRPC's UNAUTHENTICATED.
+// Unauthenticated returns an error for a client without valid credentials: HTTP status
+// 401, gRPC's UNAUTHENTICATED.
 func Unauthenticated(format string, args ...any) error {
 	return refusal(tfbridge.Unauthenticated, format, args)
 }
 
-// Denied returns an error for a client that may not do what it asks: HTTP status 403, gRPC's
-// PERMISSION_DENIED.
+// Denied returns an error for a client that is not allowed to make the request: HTTP
+// status 403, gRPC's PERMISSION_DENIED.
 func Denied(format string, args ...any) error {
 	return refusal(tfbridge.PermissionDenied, format, args)
 }
@@ -70,7 +71,7 @@ func refusal(code tfbridge.Code, format string, args []any) error {
 
 // Tokens accepts bearer tokens. The map has the identity of each.
 func Tokens(identities map[string]string) Authenticator {
-	// By hash, so that comparing takes the same time for every wrong token.
+	// The keys are hashes, so that comparing takes the same time for every wrong token.
 	known := make(map[[sha256.Size]byte]string, len(identities))
 	for token, identity := range identities {
 		known[sha256.Sum256([]byte(token))] = identity
@@ -104,8 +105,8 @@ func Certificates() Authenticator {
 	}
 }
 
-// Any accepts what one of some authenticators accepts, the first of them that does. The
-// error comes from the last.
+// Any calls authenticators in order and accepts the client as soon as one does. If none
+// does, the error comes from the last.
 func Any(all ...Authenticator) Authenticator {
 	return func(ctx context.Context, r *Request) (identity string, err error) {
 		err = Unauthenticated("nobody is accepted")

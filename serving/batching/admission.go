@@ -29,12 +29,13 @@ the model; serving the newest first answers some in time and starves the others.
 Requests with a lower priority wait behind all others, and may fill half of the queue.
 */
 
-// Priority is how urgent a request is; more comes first. Any number may be one.
+// Priority is the priority of a request; larger numbers are served first. Any number is
+// allowed.
 type Priority int
 
 // Usual priorities.
 const (
-	LowPriority    Priority = -1 // background work: waits behind all others
+	LowPriority    Priority = -1 // background work: waits until all others are served
 	NormalPriority Priority = 0
 )
 
@@ -59,7 +60,7 @@ func PriorityOf(ctx context.Context) Priority {
 	return p
 }
 
-// before reports whether a request's turn comes before another's.
+// before reports whether a request is served before another.
 func (r *request) before(other *request) bool {
 	if r.priority != other.priority {
 		return r.priority > other.priority
@@ -79,17 +80,19 @@ func (g *group) insert(r *request) *list.Element {
 	return g.requests.InsertAfter(r, at)
 }
 
-// enoughBatches is how many batches must have been measured before a request is refused for
-// what it would wait.
+// enoughBatches is how many batches must have been measured before requests are refused
+// because of their expected wait.
 const enoughBatches = 4
 
-// errLate are the errors of requests that would be late: the same ones, as of a full queue.
+// errLate are the errors for requests that would be late. They are shared values, like
+// the error of a full queue.
 var (
 	errMissed  = millrace.Errorf(millrace.ErrOverloaded, "the requests that wait would not leave enough time before the deadline of this one; try again later")
 	errDelayed = millrace.Errorf(millrace.ErrOverloaded, "the requests that wait would take longer than max_queue_delay; try again later")
 )
 
-// late returns an error if a request would wait too long. A zero deadline is none.
+// late returns an error if a request would wait too long. A zero deadline stands for
+// none.
 func (q *queue) late(rows int64, priority Priority, deadline time.Time) error {
 	if q.options.MaxQueueDelay == 0 && deadline.IsZero() || q.costs.batches < enoughBatches {
 		return nil
@@ -111,7 +114,7 @@ func (q *queue) late(rows int64, priority Priority, deadline time.Time) error {
 	return nil
 }
 
-// recordRow notes what the rows of a batch cost.
+// recordRow records the cost of the rows of a batch.
 func (c *costs) recordRow(cost float64) {
 	if c.batches++; c.batches == 1 {
 		c.row = cost

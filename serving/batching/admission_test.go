@@ -15,8 +15,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// flood sends requests to a batcher at a rate, each with a time to its deadline, 0 for none. It
-// returns how many were answered in time, how many refused, and the longest wait of an answer.
+// flood sends requests to a batcher at a rate, each with a time until its deadline, 0
+// for none. It returns how many were answered in time, how many were refused, and the
+// longest wait of an answer.
 func flood(t *testing.T, m *machine, o *Options, rate int, patience, lasts time.Duration) (answered, refused int64, longest time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,8 +63,9 @@ func flood(t *testing.T, m *machine, o *Options, rate int, patience, lasts time.
 	return answered, refused, longest
 }
 
-// At three times the load a server answers in time at least 90% of what it could at best, and
-// refuses the others at once: by their deadlines, or by the delay that is set.
+// At three times its load a server answers in time at least 90% of the requests that it
+// could answer at best, and refuses the others at once, because of their deadlines or
+// of MaxQueueDelay.
 func TestGoodput(t *testing.T) {
 	testruntime.Need(t)
 	const ms, cores, lasts = time.Millisecond, 2, 10 * time.Second
@@ -91,8 +93,8 @@ func TestGoodput(t *testing.T) {
 	}
 }
 
-// What is more urgent comes first, whenever it came, and background work may fill half of the
-// queue.
+// Requests of higher priority are served first, whenever they came, and background work
+// may fill half of the queue.
 func TestPriorities(t *testing.T) {
 	m := gated()
 	b := newBatcher(t, m, Options{MaxBatchSize: 1, MaxEnqueuedBatches: 4})

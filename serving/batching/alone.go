@@ -22,7 +22,8 @@ the queue and in a thread like all others but without company, if
 The model gets such a request as it came, not filled up to an allowed size.
 */
 
-// countRows notes the rows of a request's next input, or that it cannot share a batch.
+// countRows records the rows of a request's next input, or that the request cannot
+// share a batch.
 func (r *request) countRows(o *operand) {
 	switch {
 	case len(o.shape) == 0, r.rows >= 0 && o.shape[0] != r.rows:
@@ -32,8 +33,8 @@ func (r *request) countRows(o *operand) {
 	}
 }
 
-// checkRows decides whether a request whose inputs are complete runs alone, and how many
-// rows it then counts as.
+// checkRows decides whether a request with complete inputs runs alone, and as how many
+// rows it then counts.
 func (b *Batcher) checkRows(r *request) {
 	most := int64(b.options.MaxBatchSize)
 	if r.rows > most && !b.options.EnableLargeBatchSplitting {
@@ -44,8 +45,8 @@ func (b *Batcher) checkRows(r *request) {
 	}
 }
 
-// aloneKey begins the keys of groups of one request. Others begin with a number of
-// dimensions.
+// aloneKey is the beginning of the keys of groups of one request. Other keys begin with
+// a number of dimensions.
 const aloneKey = 0xff
 
 // separate gives a request that runs alone a group to itself.
@@ -94,8 +95,8 @@ func (b *batch) runApart(inputs []*tfbridge.Tensor, p *part, start int64) error 
 	return nil
 }
 
-// fits reports whether an operand has the dimensions that a shape knows, except for rows.
-// Padding one that does not would spoil the batch of the others.
+// fits reports whether an operand has the dimensions that a shape knows, except for
+// rows. Padding an operand that does not fit would spoil the batch for the others.
 func (o *operand) fits(s tfbridge.Shape) bool {
 	if n := s.NumDimensions(); n >= 0 && n != len(o.shape) {
 		return false
@@ -108,7 +109,8 @@ func (o *operand) fits(s tfbridge.Shape) bool {
 	return true
 }
 
-// appendContent appends to a key what is equal for operands of the same shape and elements.
+// appendContent appends bytes to a key that are equal for operands of the same shape
+// and elements.
 func appendContent(key []byte, o *operand) ([]byte, error) {
 	key = append(key, byte(len(o.shape)))
 	for _, n := range o.shape {

@@ -69,14 +69,14 @@ func (s *summer) Call(_ context.Context, _ string, inputs map[string]any, _ ...s
 	return map[string]*tfbridge.Tensor{"y": y}, err
 }
 
-// question is a request, and what the model answers without batching.
+// question is a request and the model's answer without batching.
 type question struct {
 	inputs map[string]any
 	want   []float32
 }
 
-// askAll has questions asked while the model's first run, of an x of one row, waits. It
-// compares the answers, and returns the shapes that the model was run with.
+// askAll sends the questions while the model's first run, of an x of one row, waits. It
+// compares the answers, and returns the shapes of the model's runs.
 func (s *summer) askAll(t *testing.T, o Options, questions []question) []string {
 	t.Helper()
 	s.began, s.gate = make(chan string, 100), make(chan struct{}, 100)
@@ -107,8 +107,8 @@ func (s *summer) askAll(t *testing.T, o Options, questions []question) []string 
 	return s.calls
 }
 
-// What works without batching works with it: what cannot share a batch runs alone, as it
-// came, and the others share theirs.
+// Every request that works without batching works with it: requests that cannot share a
+// batch run alone, unchanged, and the others share batches.
 func TestAlone(t *testing.T) {
 	anyShape := map[string]tfbridge.Shape{"x": {}}
 	one := question{map[string]any{"x": []float32{1}}, []float32{1}}
@@ -186,8 +186,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// Requests with equal shared inputs share a batch, which has these inputs once; those with
-// other values have another.
+// Requests with equal shared inputs share a batch, which has these inputs once.
+// Requests with other values are in another batch.
 func TestSharedInputs(t *testing.T) {
 	testruntime.Need(t)
 	m := &summer{rows: true, inputs: map[string]tfbridge.Shape{"x": tfbridge.MakeShape(-1), "factor": tfbridge.ScalarShape()}}

@@ -9,24 +9,24 @@ import (
 	"millrace/tfbridge"
 )
 
-// batch is the parts of requests that are run together.
+// batch is parts of requests that are run together.
 type batch struct {
 	queue  *queue
 	parts  []*part
 	rows   int64 // of the parts
-	size   int64 // with which the model is run
+	size   int64 // number of rows with which the model is run
 	alone  bool  // its only request runs as it is; see alone.go
 	apart  bool  // outputs had no rows, so each part was run alone
 	waited time.Duration
 	took   time.Duration
 
-	pressed bool          // there was a choice how many rows the batch has
+	pressed bool          // the number of rows of the batch was chosen
 	began   time.Duration // machineShare.total at the start
 
-	formed, called, returned, ended time.Time // for traces; called is zero if the model was not
+	formed, called, returned, ended time.Time // for traces; called is zero if the model was not called
 
 	err  error
-	errs []error // of each part, if err was not the fault of all; see blame
+	errs []error // errors of the parts, if err does not apply to all; see blame
 
 	ctx     context.Context // done when every request has left
 	cancel  context.CancelCauseFunc
@@ -34,7 +34,7 @@ type batch struct {
 	joined  chan struct{} // closed when the tensors of the requests are no longer read
 }
 
-// errLeft is why a batch of which every request has left is canceled.
+// errLeft is the reason why a batch is canceled after all its requests have left.
 var errLeft = errors.New("nobody waits for the batch any more")
 
 // newBatch returns an empty batch.
@@ -86,7 +86,7 @@ func (b *batch) add(r *request, rows int64) {
 	r.pending++
 }
 
-// leave notes that a request of the batch has left.
+// leave records that a request of the batch has left.
 func (b *batch) leave() {
 	if b.present--; b.present == 0 {
 		b.cancel(errLeft)
@@ -105,7 +105,7 @@ func (b *batch) run() {
 	b.took = b.ended.Sub(began)
 }
 
-// info describes the batch, which was run.
+// info describes the batch, after it was run.
 func (b *batch) info() BatchInfo {
 	return BatchInfo{
 		Requests: len(b.parts), Rows: int(b.rows), Padding: int(b.size - b.rows),

@@ -12,17 +12,17 @@ import (
 	"millrace/tfbridge"
 )
 
-// Batcher runs one signature of a model on batches of requests. Many goroutines
-// may use it. [Batcher.Close] ends it; the model stays the caller's.
+// Batcher runs one signature of a model on batches of requests. Many goroutines may use
+// it. [Batcher.Close] ends it; it does not close the model.
 type Batcher struct {
 	signature *signature
 	options   Options
 	queue     *queue
 }
 
-// New returns a Batcher of a signature; "" stands for [graph.DefaultSignature].
-// Each output, and each input that is not of [Options.SharedInputs], must have the rows of a
-// batch as its first dimension: a signature that says otherwise is an error of class
+// New returns a Batcher of a signature; "" stands for [graph.DefaultSignature]. Each
+// output, and each input that is not of [Options.SharedInputs], must have the rows of a
+// batch as its first dimension: a signature with other shapes is an error of class
 // millrace.ErrModel.
 func New(m Model, signature string, o *Options) (*Batcher, error) {
 	options, err := o.complete()
@@ -43,15 +43,14 @@ func New(m Model, signature string, o *Options) (*Batcher, error) {
 
 // Predict runs the signature on the rows of inputs, together with those of other
 // goroutines. outputs names the outputs to return; none stands for all. Inputs and
-// results are as those of [graph.Model.Call]. The inputs have the same first
-// dimension, the number of rows; the results have it too. A request whose inputs
-// differ in that, or that has more rows than a batch, runs alone. The caller closes the results, and
-// keeps the inputs.
+// results are as those of [graph.Model.Call]. All inputs have the same first dimension,
+// the number of rows, and so have the results. A request whose inputs differ in their
+// first dimension, or that has more rows than a batch, runs alone. The caller closes
+// the results, and keeps the inputs.
 //
 // When ctx is done Predict returns at once, with an error of class
-// millrace.ErrCanceled, and what was not computed by then is not computed. When
-// too many rows wait, Predict returns at once, with an error of class
-// millrace.ErrOverloaded.
+// millrace.ErrCanceled, and rows that are not yet computed are dropped. When too many
+// rows wait, Predict returns at once, with an error of class millrace.ErrOverloaded.
 func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error) {
 	if b == nil || b.queue == nil {
 		return nil, millrace.Errorf(millrace.ErrClosed, "there is no batcher: it is nil or a zero value")
@@ -76,7 +75,8 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 	return b.answer(r, outputs)
 }
 
-// await has a request computed. If it returns nil, the caller ends the request.
+// await waits until a request is computed. If it returns nil, the caller ends the
+// request.
 func (b *Batcher) await(ctx context.Context, r *request) error {
 	r.deadline, _ = ctx.Deadline()
 	r.priority = PriorityOf(ctx)
@@ -94,8 +94,8 @@ func (b *Batcher) await(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// Admit returns the error with which Predict would refuse a request of one row now,
-// because too many wait. It lets a server refuse requests before it decodes them.
+// Admit returns the error with which Predict would now refuse a request of one row,
+// because too many rows wait. It lets a server refuse requests before it decodes them.
 func (b *Batcher) Admit() error {
 	s := b.options.Scheduler
 	s.mu.Lock()
@@ -103,8 +103,8 @@ func (b *Batcher) Admit() error {
 	return b.queue.admit(1, NormalPriority, time.Time{})
 }
 
-// newRequest checks the inputs and returns their request. The caller closes the
-// tensors that were made of Go values.
+// newRequest checks the inputs and returns their request. The caller closes the tensors
+// that were made from Go values.
 func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridge.Tensor, err error) {
 	for name := range inputs {
 		if _, ok := b.signature.infos.Inputs[name]; !ok {
@@ -150,8 +150,8 @@ func (b *Batcher) addInput(r *request, name string, o operand) error {
 	return nil
 }
 
-// leave gives up a request. It reports false if the request is done. When it
-// returns nothing reads the request's tensors any more.
+// leave makes a request leave. It returns false if the request is done. After it has
+// returned, nothing reads the request's tensors any more.
 func (b *Batcher) leave(r *request) bool {
 	s := b.options.Scheduler
 	s.mu.Lock()
@@ -201,8 +201,8 @@ func (b *Batcher) OldestWait() time.Duration {
 	return oldest
 }
 
-// Close refuses new requests, waits until those that were accepted are answered,
-// and returns. It is idempotent.
+// Close refuses new requests, waits until the accepted ones are answered, and returns.
+// It is idempotent.
 func (b *Batcher) Close() error {
 	if b == nil || b.queue == nil {
 		return nil

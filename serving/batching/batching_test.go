@@ -17,7 +17,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// While one batch runs, requests gather, and the next batch answers all of them.
+// While one batch runs, requests accumulate, and the next batch answers all of them.
 func TestRequestsShareABatch(t *testing.T) {
 	m := gated()
 	b := newBatcher(t, m, Options{})
@@ -85,8 +85,7 @@ func TestBatchSizes(t *testing.T) {
 	}
 }
 
-// A request waits for others as long as BatchTimeout says, and no longer than its
-// batch is full.
+// A request waits for others up to BatchTimeout, and only until its batch is full.
 func TestBatchTimeout(t *testing.T) {
 	m := &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1)}
 	b := newBatcher(t, m, Options{MaxBatchSize: 2, BatchTimeout: time.Hour})
@@ -104,7 +103,7 @@ func TestBatchTimeout(t *testing.T) {
 	}
 }
 
-// Requests of other shapes run in batches of their own, or padded in one.
+// Requests of different shapes run in separate batches, or padded in one batch.
 func TestShapes(t *testing.T) {
 	for _, padded := range []bool{false, true} {
 		m := gated()
@@ -135,9 +134,9 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// Who leaves while waiting is not computed; who leaves a running batch gets an
-// answer at once, and the others theirs. A run that nobody waits for is
-// interrupted, and the results of who left are closed.
+// A request that leaves while it waits is not computed. A request that leaves a running
+// batch gets an answer at once, and the others get theirs. A run whose requests have
+// all left is interrupted, and the results of requests that left are closed.
 func TestLeaving(t *testing.T) {
 	testruntime.Need(t)
 	noneLeft := leak.Objects(t, tfbridge.Live)
@@ -247,8 +246,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A request that is split fails as a whole, and what was not computed by then is
-// not.
+// A split request fails as a whole, and rows that were not computed by then are
+// dropped.
 func TestSplitRequestFails(t *testing.T) {
 	m := &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1), fail: func(x *tfbridge.Tensor) error { return errors.New("no") }}
 	b := newBatcher(t, m, Options{MaxBatchSize: 9, MaxExecutionBatchSize: 2, EnableLargeBatchSplitting: true})
@@ -294,7 +293,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// Close answers what was accepted and refuses what comes later.
+// Close answers accepted requests and refuses later ones.
 func TestCloseDrains(t *testing.T) {
 	m := gated()
 	b := newBatcher(t, m, Options{BatchTimeout: time.Hour, MaxBatchSize: 2})
@@ -400,7 +399,7 @@ func TestWarmUp(t *testing.T) {
 	}
 }
 
-// Strings, short and long, travel as they are.
+// Strings, short and long, arrive unchanged.
 func TestStrings(t *testing.T) {
 	m := gated()
 	m.dtype = tfbridge.String
@@ -428,8 +427,8 @@ func TestStrings(t *testing.T) {
 	group.Wait()
 }
 
-// Hundreds of requests of a real model get the results, to the bit, that each
-// gets alone, while some of them leave.
+// Hundreds of requests to a real model get the same bits as each request alone, while
+// some of them leave.
 func TestHammer(t *testing.T) {
 	testruntime.Need(t)
 	model, err := graph.LoadModel("../../testdata/models/linear", nil)
@@ -453,8 +452,8 @@ func TestHammer(t *testing.T) {
 	group.Wait()
 }
 
-// hammer compares what the batcher predicts with what the model does. A request
-// that leaves may get either.
+// hammer compares the batcher's predictions with the model's. A request that leaves may
+// get an error or a prediction.
 func hammer(t *testing.T, b *Batcher, model *graph.Model, rows [][]float32, leaves bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -487,7 +486,7 @@ func TestBurstStartsOneGoroutine(t *testing.T) {
 	s := NewScheduler(4)
 	b := newBatcher(t, m, Options{Scheduler: s})
 	s.mu.Lock()
-	s.began = true // as from the start of a goroutine to its first batch
+	s.began = true // the state between the start of a goroutine and its first batch
 	s.busy = 1
 	s.mu.Unlock()
 	var got []<-chan answer

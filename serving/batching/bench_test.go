@@ -15,7 +15,7 @@ import (
 // is measured.
 const width, depth = 64, 4
 
-// dense is a model of dense layers in a graph of its own.
+// dense is a model of dense layers in its own graph.
 type dense struct {
 	alone, batched *tfbridge.Callable // the model itself, and within a BatchFunction
 }
@@ -117,7 +117,7 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
-// measure makes b.N calls, by so many goroutines.
+// measure makes b.N calls from a number of goroutines.
 func measure(b *testing.B, callers int, call func(x *tfbridge.Tensor) (*tfbridge.Tensor, error)) {
 	x, err := tfbridge.NewTensor([1][width]float32{{1, 2, 3}})
 	if err != nil {

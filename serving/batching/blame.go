@@ -6,15 +6,15 @@ import (
 	"millrace/tfbridge"
 )
 
-// A batch whose data the model refuses is run again in halves, down to single
-// requests, so that nobody fails for the data of others. One bad request among n
+// A batch whose data the model refuses is run again in halves, down to single requests,
+// so that no request fails because of another request's data. One bad request among n
 // costs about 2*log2(n) more runs.
 //
 // The halves are cut from the tensors that were joined: a request that has left may
 // have closed its own.
 
-// blame runs the halves of a batch that failed with err, and notes what each part
-// gets. Errors that are about more than the data fail all parts.
+// blame runs the halves of a batch that failed with err, and sets the outcome of each
+// part. Errors that are not about the data fail all parts.
 func (b *batch) blame(inputs []*tfbridge.Tensor, err error) {
 	b.errs = make([]error, len(b.parts))
 	b.halve(inputs, span{parts: b.parts, errs: b.errs}, err)
@@ -78,8 +78,8 @@ func rowsOf(parts []*part) int64 {
 	return rows
 }
 
-// cutInput returns some rows of input i of a batch, filled up to size, or a copy of what all
-// rows share.
+// cutInput returns some rows of input i of a batch, filled up to size, or a copy of an
+// input that all rows share.
 func (q *queue) cutInput(t *tfbridge.Tensor, i int, start, rows, size int64) (*tfbridge.Tensor, error) {
 	if q.signature.shared[q.signature.inputs[i]] {
 		o := tensorOperand(t)

@@ -9,8 +9,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// A request with data that the model refuses fails alone. The others of its batch
-// get their answers, in batches of sizes that are allowed.
+// A request with data that the model refuses fails alone. The other requests of its
+// batch get their answers, in batches of allowed sizes.
 func TestBadDataFailsItsOwnRequest(t *testing.T) {
 	testruntime.Need(t)
 	refused := &tfbridge.Error{Func: "TF_SessionRun", Code: tfbridge.InvalidArgument, Msg: "negative"}
@@ -28,7 +28,7 @@ func TestBadDataFailsItsOwnRequest(t *testing.T) {
 		}
 		b := newBatcher(t, m, Options{MaxBatchSize: 8, AllowedBatchSizes: []int{2, 4, 8}, Scheduler: NewScheduler(1)})
 		first := ask(t.Context(), b, []float32{0})
-		<-m.began // what comes now waits, and is run together
+		<-m.began // later requests wait, and run together
 		var answers []<-chan answer
 		for i := range 7 {
 			x := []float32{float32(i)}

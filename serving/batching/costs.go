@@ -29,7 +29,8 @@ each 64th a neighbour of the usual one, for what is true of a busy machine may n
 later. A request is never cut for this: one that is larger than the size runs whole.
 */
 
-// Rules of measuring. A size is worth more waiting only if it saves worthIt of the cost.
+// Rules of measuring. A larger size must save at least worthIt of the cost to be worth
+// waiting for.
 const (
 	minSamples   = 3
 	worthIt      = 0.05
@@ -37,19 +38,20 @@ const (
 	tryLaterOnly = 64
 )
 
-// costs are what rows cost in batches of some sizes. The scheduler's lock guards them.
+// costs are the costs of rows in batches of some sizes. The scheduler's lock guards
+// them.
 type costs struct {
 	greedy  bool
 	sizes   []int64 // increasing; the last is the largest batch
 	perRow  []float64
 	samples []int
-	chosen  int // batches for which there was a choice
+	chosen  int // batches whose size was chosen
 
 	row     float64 // cost of a row in the last batches, whatever their size
 	batches int     // measured for row
 }
 
-// newCosts returns what is known in the beginning: nothing.
+// newCosts returns costs without measurements.
 func newCosts(o *Options) *costs {
 	c := &costs{greedy: o.Greedy}
 	most := int64(o.MaxExecutionBatchSize)
@@ -89,7 +91,7 @@ func (c *costs) best() (best, first int) {
 	return max(known-1, 0), known
 }
 
-// usual returns how many rows make a batch that waits for no more.
+// usual returns the number of rows with which a batch does not wait for more.
 func (c *costs) usual() int64 {
 	best, first := c.best()
 	if c.greedy || first >= 0 {
@@ -98,8 +100,8 @@ func (c *costs) usual() int64 {
 	return c.sizes[best]
 }
 
-// choose returns how many rows the next batch shall have while some wait, and whether there
-// is a choice.
+// choose returns the number of rows of the next batch while some rows wait, and whether
+// there was a choice.
 func (c *costs) choose(waiting int64) (rows int64, pressed bool) {
 	top := c.index(waiting)
 	if c.greedy || top == 0 {
@@ -116,7 +118,7 @@ func (c *costs) choose(waiting int64) (rows int64, pressed bool) {
 	return c.sizes[min(max(best, 0), top)], true
 }
 
-// record notes what a batch cost.
+// record records the cost of a batch.
 func (c *costs) record(b *batch, cost time.Duration) {
 	if b.err != nil || b.rows == 0 || cost <= 0 {
 		return
@@ -152,14 +154,14 @@ func (m *machineShare) advance(now time.Time) {
 	}
 }
 
-// begin notes that a batch begins, and returns the total.
+// begin records that a batch begins, and returns the total.
 func (m *machineShare) begin(now time.Time) time.Duration {
 	m.advance(now)
 	m.running++
 	return m.total
 }
 
-// end notes that a batch has ended, and returns the total.
+// end records that a batch has ended, and returns the total.
 func (m *machineShare) end(now time.Time) time.Duration {
 	m.advance(now)
 	m.running--

@@ -12,8 +12,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// machine is a doubler whose runs take virtual time: call and row after row, of each of its
-// processors for one run.
+// machine is a doubler whose runs take virtual time: the duration call plus the
+// duration row for each row, multiplied because the processors are shared.
 type machine struct {
 	doubler
 	call, row time.Duration
@@ -32,8 +32,8 @@ func (m *machine) Call(ctx context.Context, key string, inputs map[string]any, o
 	return m.doubler.Call(ctx, key, inputs, outputs...)
 }
 
-// answersOf returns how many requests of one row a batcher answers in virtual time, to
-// clients that each ask again when they have their answer.
+// answersOf returns how many requests of one row a batcher answers in virtual time.
+// Each client sends its next request after an answer.
 func answersOf(t *testing.T, m *machine, o *Options, clients int, lasts time.Duration) (answers int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,9 +68,9 @@ func answersOf(t *testing.T, m *machine, o *Options, clients int, lasts time.Dur
 	return answers
 }
 
-// Where batches save time, a batcher that measures answers as much as a greedy one. Where they
-// give nothing, it answers what requests alone would get from all processors, while a greedy
-// one puts all requests into one batch, and lets processors idle.
+// Where batches save time, a batcher that measures answers as many requests as a greedy
+// one. Where they do not, it answers as many as single requests on all processors,
+// while a greedy one puts all requests into one batch, and leaves processors idle.
 func TestAdaptive(t *testing.T) {
 	testruntime.Need(t)
 	const ms = time.Millisecond
@@ -79,12 +79,12 @@ func TestAdaptive(t *testing.T) {
 		call, row  time.Duration
 		clients    int
 		timeout    time.Duration
-		least      float64 // part of the rate that is possible
+		least      float64 // minimum share of the possible rate
 		greedyMost float64
 	}{
-		// How the clients divide into batches depends on the order of goroutines, and the rate
-		// of a run on that, for both batchers alike: therefore the mean of several runs.
-		// Requests alone get 0.04 of the possible rate.
+		// How the clients divide into batches depends on the order of goroutines, and
+		// so does the rate of a run, for both batchers alike. So the test uses the mean
+		// of several runs. Requests alone get 0.04 of the possible rate.
 		{"a dense model", 10 * ms, ms / 10, 64, 0, 0.5, 1.01},
 		{"convolutions", 0, 10 * ms, 16, 0, 0.95, 1.01},
 		{"convolutions and a timeout that somebody recommends", 0, 10 * ms, 4, 50 * ms, 0.9, 0.5},
@@ -135,7 +135,7 @@ func TestCostsChange(t *testing.T) {
 	}
 }
 
-// The sizes that are tried are those that are allowed.
+// Only allowed sizes are tried.
 func TestCostsSizes(t *testing.T) {
 	for _, tt := range []struct {
 		o    Options
@@ -157,7 +157,7 @@ func TestCostsSizes(t *testing.T) {
 	}
 }
 
-// Time of a batch counts by how many run beside it.
+// The time of a batch is weighted by the number of batches that run at the same time.
 func TestMachineShare(t *testing.T) {
 	var m machineShare
 	at := time.Unix(1, 0)

@@ -12,8 +12,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// A model that computes each row alike gives the same bits in a batch as alone,
-// whoever shares the batch and whatever it is filled up with.
+// A model that computes each row in the same way gives the same bits in a batch as
+// alone, for all other rows and paddings of the batch.
 func TestBitEquality(t *testing.T) {
 	testruntime.Need(t)
 	const callers, calls = 32, 8

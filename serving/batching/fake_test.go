@@ -11,8 +11,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// doubler is a model that doubles x. It notes the shapes that it is run with, and
-// each run waits at a gate, so that a test decides when the next ends.
+// doubler is a model that doubles x. It records the shapes of its runs. Each run waits
+// at a gate, so a test decides when the next run ends.
 type doubler struct {
 	shape tfbridge.Shape // of x and y
 	dtype tfbridge.DataType
@@ -67,7 +67,7 @@ func (d *doubler) Call(ctx context.Context, key string, inputs map[string]any, o
 	return map[string]*tfbridge.Tensor{"y": y}, nil
 }
 
-// batches returns the numbers of rows that the model was run with.
+// batches returns the numbers of rows of the model's runs.
 func (d *doubler) batches() []int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,7 +83,7 @@ func gated() *doubler {
 	return &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1), began: make(chan string, 100), gate: make(chan struct{}, 100)}
 }
 
-// answer is what Predict returned.
+// answer is a result of Predict.
 type answer struct {
 	values []float32
 	err    error
@@ -107,7 +107,7 @@ func ask(ctx context.Context, b *Batcher, x any) <-chan answer {
 	return got
 }
 
-// waitFor returns when so many requests wait.
+// waitFor returns when the given number of requests wait.
 func waitFor(b *Batcher, requests int) {
 	for {
 		if n, _ := b.Waiting(); n == requests {

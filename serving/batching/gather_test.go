@@ -10,7 +10,7 @@ import (
 )
 
 // On one processor, requests that have arrived when a thread becomes free are in one
-// batch, though nobody waits for others: the thread lets them in first.
+// batch, although no request waits for others: the thread lets them in first.
 func TestGather(t *testing.T) {
 	testruntime.Need(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -17,7 +17,7 @@ type Rows struct {
 type operand struct {
 	isTensor bool
 	tensor   *tfbridge.Tensor
-	bytes    []byte // if it is no tensor
+	bytes    []byte // set if it is not a tensor
 	dtype    tfbridge.DataType
 	shape    []int64
 }
@@ -27,7 +27,7 @@ func tensorOperand(t *tfbridge.Tensor) operand {
 	return operand{isTensor: true, tensor: t, dtype: t.DataType(), shape: t.Shape()}
 }
 
-// operand returns the operand of rows. The error says what is wrong with them.
+// operand returns the operand of rows. The error describes a fault in them.
 func (r *Rows) operand() (operand, error) {
 	if r.DType.Size() == 0 {
 		return operand{}, millrace.Errorf(millrace.ErrSchema, "elements of type %v have no bytes", r.DType)

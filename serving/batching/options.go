@@ -11,56 +11,55 @@ import (
 // Options are the options of a Batcher. Nil and the zero value mean the defaults,
 // which are TensorFlow Serving's.
 type Options struct {
-	// MaxBatchSize is how many rows a batch has at most. A request with more runs alone.
-	// 0: 1000.
+	// MaxBatchSize is the largest number of rows of a batch. A request with more rows
+	// runs alone. 0: 1000.
 	MaxBatchSize int
 	// BatchTimeout is how long a request may wait for others while a thread is
 	// free. 0: not at all.
 	BatchTimeout time.Duration
-	// MaxEnqueuedBatches limits the requests that wait: they have at most as many
-	// rows as this many batches of MaxBatchSize. Predict refuses what is more
-	// with an error of class millrace.ErrOverloaded. 0: 10.
+	// MaxEnqueuedBatches limits the waiting requests: together they have at most as
+	// many rows as this many batches of MaxBatchSize. Predict refuses further ones with
+	// an error of class millrace.ErrOverloaded. 0: 10.
 	MaxEnqueuedBatches int
-	// MaxQueueDelay refuses a request that would wait longer for its batch, by what the rows
-	// that wait before it cost. A request with a deadline is refused anyway if it would miss
-	// it. 0: any time.
+	// MaxQueueDelay is the longest expected wait of a request; Predict refuses requests
+	// whose expected wait, from the cost of the rows before it, is longer. A request
+	// that would miss its deadline is always refused. 0: no limit.
 	MaxQueueDelay time.Duration
-	// AllowedBatchSizes are the sizes that the model is run with, in increasing
-	// order; the last one is the largest batch. A batch of another size is filled
-	// up with copies of a row, whose results are dropped. Nil: any size.
+	// AllowedBatchSizes are the sizes with which the model is run, in increasing order;
+	// the last one is the largest batch. A batch of another size is filled up with
+	// copies of a row, whose results are dropped. Nil: any size.
 	AllowedBatchSizes []int
 	// PadVariableLengthInputs joins tensors that differ in other dimensions than
 	// the first. Each is padded with its first element to the longest of the
 	// batch. Without it only requests of equal shape share a batch.
 	PadVariableLengthInputs bool
-	// Greedy makes each batch as large as the requests that wait. Without it a Batcher
-	// measures what a row costs in batches of each size, and makes no batch larger than is
-	// worth it: where batching gives nothing, requests run alone and at once.
+	// Greedy puts all waiting requests into each batch. Without it a Batcher measures
+	// the cost of a row in batches of each size, and makes no batch larger than is
+	// useful: where batching saves no time, requests run alone and at once.
 	Greedy bool
-	// SharedInputs are inputs that belong to a batch and not to its rows, such as a scalar
-	// temperature. Only requests with the same values of them share a batch, which has
-	// them once. A name that a signature does not have means nothing to it. Nil: every
+	// SharedInputs are inputs that belong to a batch and not to its rows, such as a
+	// scalar temperature. Only requests with the same values of them share a batch,
+	// which has them once. Names that a signature does not have are ignored. Nil: every
 	// input has rows.
 	SharedInputs []string
 	// EnableLargeBatchSplitting lets a request continue in the next batch when it
 	// does not fit into one.
 	EnableLargeBatchSplitting bool
-	// MaxExecutionBatchSize is how many rows a batch has at most if
-	// EnableLargeBatchSplitting is set; MaxBatchSize then means
-	// nothing but for MaxEnqueuedBatches. 0: MaxBatchSize.
+	// MaxExecutionBatchSize is the largest number of rows of a batch if
+	// EnableLargeBatchSplitting is set; MaxBatchSize is then used only for
+	// MaxEnqueuedBatches. 0: MaxBatchSize.
 	MaxExecutionBatchSize int
 
-	// Scheduler runs the batches. Batchers of one scheduler share its threads.
-	// Nil: one of its own, with a thread for each processor.
+	// Scheduler runs the batches. Batchers of one scheduler share its threads. Nil: a
+	// separate one, with a thread for each processor.
 	Scheduler *Scheduler
-	// OnBatch is told of each batch when it is done, in the goroutine that ran
-	// it. Nil: nobody is.
+	// OnBatch is called after each batch, in the goroutine that ran it. It may be nil.
 	OnBatch func(BatchInfo)
 }
 
 // BatchInfo describes a batch that was run.
 type BatchInfo struct {
-	Requests int           // that shared the batch
+	Requests int           // number of requests in the batch
 	Rows     int           // of the requests
 	Padding  int           // rows added to reach an allowed batch size
 	Waited   time.Duration // of the oldest request, from Predict until the batch was formed
@@ -74,15 +73,15 @@ const (
 	defaultMaxEnqueuedBatches = 10
 )
 
-// Check returns an error of class millrace.ErrConfig that names an option that
-// cannot be.
+// Check returns an error of class millrace.ErrConfig that names an option with an
+// invalid value.
 func (o *Options) Check() error {
 	_, err := o.complete()
 	return err
 }
 
 // complete returns the options with defaults filled in, or an error of class
-// millrace.ErrConfig that names an option that cannot be.
+// millrace.ErrConfig that names an option with an invalid value.
 func (o *Options) complete() (Options, error) {
 	var c Options
 	if o != nil {
@@ -95,7 +94,7 @@ func (o *Options) complete() (Options, error) {
 	return c, c.check()
 }
 
-// check returns an error for an option that cannot be.
+// check returns an error for an option with an invalid value.
 func (o *Options) check() error {
 	wrong := func(format string, args ...any) error { return millrace.Errorf(millrace.ErrConfig, format, args...) }
 	switch {

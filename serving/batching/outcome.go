@@ -42,7 +42,7 @@ func share(parts []*part, outputs []*tfbridge.Tensor, size int64) {
 	}
 }
 
-// release tells that a part needs the outputs no longer. The outcome may be nil.
+// release notes that a part no longer needs the outputs. The outcome may be nil.
 func (o *outcome) release() {
 	if o != nil && o.users.Add(-1) == 0 {
 		closeAll(o.tensors)

@@ -8,8 +8,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// Output is an output of a request: some rows of a tensor, which others may share. If the request
-// ran alone, its outputs are whole tensors: Rows is their first dimension, 0 for a scalar.
+// Output is an output of a request: some rows of a tensor, whose other rows may belong
+// to other requests. If the request ran alone, its outputs are whole tensors: Rows is
+// their first dimension, 0 for a scalar.
 type Output struct {
 	Name   string
 	Tensor *tfbridge.Tensor
@@ -20,9 +21,9 @@ type Output struct {
 // InputNames returns the names of the inputs, in the order of [Batcher.PredictRows].
 func (b *Batcher) InputNames() []string { return b.signature.inputs }
 
-// PredictRows is [Batcher.Predict] for callers that count microseconds: the request
-// has no tensors of its own. Its rows go straight into those of the batch, and read gets
-// the outputs of the batch, in the order of their names, with the place of the request's rows.
+// PredictRows is a faster [Batcher.Predict]: the request has no separate tensors. Its
+// rows are copied directly into the tensors of the batch, and read gets the outputs of
+// the batch, in the order of their names, with the place of the request's rows.
 //
 // The inputs are in the order of [Batcher.InputNames]. Their bytes must not change until
 // PredictRows returns. The outputs are valid until read returns; read must not
@@ -63,7 +64,7 @@ func (b *Batcher) PredictRows(ctx context.Context, inputs []Rows, read func([]Ou
 	return read(outputs)
 }
 
-// outputsPool has the memory in which requests see the outputs of their batch.
+// outputsPool has the memory for the outputs that requests get from their batches.
 var outputsPool = sync.Pool{New: func() any { return &[]Output{} }}
 
 // newRowsRequest checks the inputs and returns their request.

@@ -43,7 +43,8 @@ func askRows(ctx context.Context, b *Batcher, x Rows) <-chan answer {
 	return got
 }
 
-// Rows join with tensors in one batch, padded or not, and each request reads its own.
+// Rows and tensors are joined in one batch, padded or not, and each request reads its
+// own rows.
 func TestPredictRows(t *testing.T) {
 	m := gated()
 	m.shape = tfbridge.MakeShape(-1, -1)
@@ -67,7 +68,7 @@ func TestPredictRows(t *testing.T) {
 	}
 }
 
-// Rows that cannot share a batch are read from a tensor that has nothing else.
+// Rows that cannot share a batch are read from a tensor that has only them.
 func TestRowsAlone(t *testing.T) {
 	m := &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1)}
 	b := newBatcher(t, m, Options{MaxBatchSize: 2, AllowedBatchSizes: []int{2}})
@@ -98,8 +99,8 @@ func TestSplitRows(t *testing.T) {
 	}
 }
 
-// Rows that a signature does not take, or whose bytes are too few or too many for their shape, are
-// errors, and so is what read returns.
+// Rows that do not fit the signature, or whose bytes are too few or too many for their
+// shape, are errors, and so is an error returned by read.
 func TestPredictRowsErrors(t *testing.T) {
 	m := &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1, 2)}
 	b := newBatcher(t, m, Options{MaxBatchSize: 2})
@@ -129,7 +130,7 @@ func TestPredictRowsErrors(t *testing.T) {
 	}
 }
 
-// Who leaves while its batch waits gets an error, and nothing of it is computed.
+// A request that leaves while its batch waits gets an error, and is not computed.
 func TestPredictRowsLeaves(t *testing.T) {
 	m := &doubler{dtype: tfbridge.Float, shape: tfbridge.MakeShape(-1)}
 	b := newBatcher(t, m, Options{MaxBatchSize: 2, BatchTimeout: time.Hour})

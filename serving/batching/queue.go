@@ -17,9 +17,9 @@ type queue struct {
 	rows      int64             // of the requests that wait
 	running   int               // batches
 	inBatches int64             // rows of the batches that run
-	refused   *millrace.Error   // what admit returned last
-	refusedAt int64             // with how many rows
-	apart     bool              // outputs have been seen that have no rows: all requests run alone
+	refused   *millrace.Error   // the last error of admit
+	refusedAt int64             // the number of rows of that error
+	apart     bool              // outputs without rows have occurred: all requests run alone
 	serial    uint64            // number of the last request that runs alone
 	inRing    bool
 	closed    bool
@@ -54,9 +54,9 @@ func (q *queue) add(r *request) error {
 	return nil
 }
 
-// admit returns an error when there is not enough room for a request's rows, or if it would wait too
-// long. While as many rows wait the error is the same one: a queue that is full refuses
-// thousands of requests a second.
+// admit returns an error when there is not enough room for a request's rows, or if it
+// would wait too long. While the number of waiting rows is the same it returns the same
+// error, because a full queue refuses thousands of requests a second.
 func (q *queue) admit(rows int64, priority Priority, deadline time.Time) error {
 	most := int64(q.options.MaxEnqueuedBatches) * int64(q.options.MaxBatchSize)
 	if priority < NormalPriority {
@@ -164,7 +164,7 @@ func (q *queue) remove(r *request) {
 	}
 }
 
-// ended hands out the results of a batch.
+// ended gives the results of a batch to its requests.
 func (q *queue) ended(b *batch) {
 	for i, p := range b.parts {
 		err := b.err
@@ -179,8 +179,8 @@ func (q *queue) ended(b *batch) {
 	q.checkDrained()
 }
 
-// finish notes the end of one part of a request. After an error nothing more of
-// the request is computed.
+// finish records the end of one part of a request. After an error no more of the
+// request is computed.
 func (q *queue) finish(p *part, err error) {
 	r := p.request
 	r.pending--
@@ -201,8 +201,8 @@ func (q *queue) finish(p *part, err error) {
 	}
 }
 
-// leave gives up a request, and returns the batches that it is in. It reports
-// false if the request is done.
+// leave makes a request leave, and returns the batches in which it is. It returns false
+// if the request is done.
 func (q *queue) leave(r *request) ([]*batch, bool) {
 	select {
 	case <-r.done:
@@ -223,7 +223,7 @@ func (q *queue) leave(r *request) ([]*batch, bool) {
 	return batches, true
 }
 
-// checkDrained tells who closes the queue that nothing waits or runs any more.
+// checkDrained tells a waiting Close that nothing waits or runs any more.
 func (q *queue) checkDrained() {
 	if q.closed && q.waiting == 0 && q.running == 0 {
 		select {

@@ -9,11 +9,11 @@ import (
 	"millrace/tfbridge"
 )
 
-// request is a call of Predict. The scheduler's lock guards what changes after it
-// is submitted.
+// request is a call of Predict. The scheduler's lock guards the fields that change
+// after it is submitted.
 type request struct {
 	inputs   []operand // in the order of the batcher's names
-	rows     int64     // how many it counts as, in the queue and in a batch
+	rows     int64     // number of rows as which it counts, in the queue and in a batch
 	alone    bool      // it cannot share a batch: see alone.go
 	key      []byte    // equal for requests that can be joined
 	enqueued time.Time
@@ -21,14 +21,14 @@ type request struct {
 	priority Priority
 	done     chan struct{} // gets its only value when results or err are complete
 
-	group   *group // nil: does not wait
+	group   *group // nil if it does not wait
 	place   *list.Element
 	taken   int64 // rows that are in batches
 	parts   []*part
 	pending int // parts whose batch has not ended
 	left    bool
 	err     error
-	pool    *sync.Pool // takes it at its end
+	pool    *sync.Pool // to which it returns at its end
 
 	room struct { // memory for a request with one input and one part, as nearly all are
 		inputs [1]operand
@@ -38,8 +38,9 @@ type request struct {
 	}
 }
 
-// newRequest returns a request without inputs. Its memory was another one's, for a server makes
-// tens of thousands a second, and each run of the collector delays hundreds of answers.
+// newRequest returns a request without inputs. It reuses memory, because a server makes
+// tens of thousands of requests a second, and each run of the collector delays hundreds
+// of answers.
 func (s *Scheduler) newRequest() *request {
 	r, ok := s.requests.Get().(*request)
 	if !ok {
@@ -50,8 +51,8 @@ func (s *Scheduler) newRequest() *request {
 	return r
 }
 
-// end gives up a request that is done, and its results. A request that was left is not done:
-// its batch still has it.
+// end releases a request that is done, and its results. A request that has left is not
+// done, because its batch still has it.
 func (r *request) end() {
 	r.drop()
 	r.pool.Put(r)
@@ -66,7 +67,7 @@ type part struct {
 	at          int64    // row of the outcome with which the part begins
 }
 
-// whole reports whether the part is all of its request.
+// whole reports whether the part is the whole request.
 func (p *part) whole() bool { return p.rows == p.request.rows }
 
 // group holds requests that can be joined, the oldest first.
@@ -84,9 +85,9 @@ func (g *group) full(most int64) bool { return g.alone || g.rows >= min(g.most, 
 // head returns the oldest request. A group in a queue is never empty.
 func (g *group) head() *request { return g.requests.Front().Value.(*request) }
 
-// appendKey appends to a key, for an input, what is equal for inputs that can be joined: the
-// dimensions after the first or, if inputs are padded, how many there are. What has no
-// element to pad with is not padded.
+// appendKey appends, for an input, bytes to a key that are equal for inputs that can be
+// joined: the dimensions after the first or, if inputs are padded, the number of
+// dimensions. An input without elements is not padded.
 func appendKey(key []byte, o *operand, padded bool) []byte {
 	key = binary.AppendUvarint(key, uint64(len(o.shape)))
 	if padded && elements(o.shape) > 0 {
@@ -99,7 +100,7 @@ func appendKey(key []byte, o *operand, padded bool) []byte {
 	return key
 }
 
-// drop gives up the results.
+// drop releases the results.
 func (r *request) drop() {
 	for _, p := range r.parts {
 		p.outcome.release()

@@ -6,8 +6,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// joinRows returns input i of the parts, one after the other. What is missing to
-// size rows are copies of the first row.
+// joinRows returns input i of the parts, one after the other. The rows that are missing
+// to size are copies of the first row.
 func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	shape := longest(parts, i)
 	shape[0] = size
@@ -23,7 +23,8 @@ func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	})
 }
 
-// joinInput returns input i of a batch: the rows of its parts, or what they share.
+// joinInput returns input i of a batch: the rows of its parts, or an input that they
+// share.
 func (q *queue) joinInput(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	if q.signature.shared[q.signature.inputs[i]] {
 		return parts[0].request.inputs[i].copied()

@@ -13,7 +13,7 @@ type Scheduler struct {
 	threads  int
 	requests sync.Pool // *request values that have ended
 
-	mu    sync.Mutex // guards what follows, and the queues
+	mu    sync.Mutex // guards the fields below, and the queues
 	busy  int        // goroutines that run batches, or are about to
 	began bool       // one of them has not taken its first batch yet
 	ring  []*queue   // the queues in which requests wait
@@ -50,7 +50,7 @@ func (s *Scheduler) submit(q *queue, r *request) error {
 // The caller holds s.mu.
 func (s *Scheduler) dispatch() {
 	if s.busy == s.threads || s.began {
-		return // who begins starts the next one
+		return // the goroutine that begins starts the next one
 	}
 	if _, g, wait := s.ready(time.Now()); g == nil {
 		s.wake(wait)
@@ -61,16 +61,16 @@ func (s *Scheduler) dispatch() {
 	go s.work()
 }
 
-// work runs batches as long as there are any. Before it forms one that is not full yet
-// it lets other goroutines run that can: those whose requests have arrived get into the
-// batch. With nothing else to run that takes no time. Before a full batch it would be a
-// loss: when requests are refused, hundreds of goroutines can run.
+// work runs batches as long as there are any. Before it forms a batch that is not full,
+// it lets other runnable goroutines run, so that requests that have arrived get into
+// the batch. If there are none that takes no time. Before a full batch it would lose
+// time, because hundreds of goroutines are runnable when requests are refused.
 func (s *Scheduler) work() {
 	s.letIn()
 	s.mu.Lock()
 	s.began = false
 	b := s.next()
-	s.dispatch() // for what did not fit
+	s.dispatch() // for the rows that did not fit
 	s.mu.Unlock()
 	for b != nil {
 		b.run()
@@ -115,9 +115,10 @@ func (s *Scheduler) next() *batch {
 	return b
 }
 
-// ready returns a group that is ready, and the index in the ring of its queue: of the
-// queues with such a group the one whose turn it is. If there is none it returns nil,
-// and how long it takes until there is, or 0 if nothing waits. The caller holds s.mu.
+// ready returns a group that is ready, and the index of its queue in the ring. Of
+// several queues with such a group it takes the one whose turn it is. If no group is
+// ready it returns nil, and the time until one is, or 0 if nothing waits. The caller
+// holds s.mu.
 func (s *Scheduler) ready(now time.Time) (int, *group, time.Duration) {
 	s.prune()
 	var soonest time.Duration
@@ -134,7 +135,7 @@ func (s *Scheduler) ready(now time.Time) (int, *group, time.Duration) {
 	return 0, nil, soonest
 }
 
-// prune takes the queues in which nothing waits out of the ring.
+// prune removes the queues in which nothing waits from the ring.
 func (s *Scheduler) prune() {
 	kept := s.ring[:0]
 	turn := s.turn
@@ -149,7 +150,7 @@ func (s *Scheduler) prune() {
 	s.ring, s.turn = kept, turn
 }
 
-// wake has the groups looked at again after some time, 0 for never.
+// wake lets the groups be checked again after some time, 0 for never.
 func (s *Scheduler) wake(after time.Duration) {
 	switch {
 	case after == 0:

@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// Model is what a Batcher runs. [graph.Model] is one.
+// Model is the model that a Batcher runs. [graph.Model] is one.
 type Model interface {
 	Signatures() map[string]tfbridge.Signature
 	Call(ctx context.Context, key string, inputs map[string]any, outputs ...string) (map[string]*tfbridge.Tensor, error)
@@ -25,8 +25,8 @@ type signature struct {
 	shared  map[string]bool // inputs that a batch has once
 }
 
-// newSignature returns a signature of a model, or an error if it has none of this
-// key or requests cannot be joined.
+// newSignature returns a signature of a model, or an error if the model has no
+// signature with this key or requests cannot be joined.
 func newSignature(m Model, key string, shared []string) (*signature, error) {
 	s := &signature{model: m, key: key, shared: map[string]bool{}}
 	all := m.Signatures()
@@ -91,7 +91,8 @@ func (s *signature) call(ctx context.Context, inputs []*tfbridge.Tensor) ([]*tfb
 	return outputs, nil
 }
 
-// checkInput compares an input with the signature. Its shape is left to the model.
+// checkInput compares an input with the signature, except for its shape, which the
+// model checks.
 func (s *signature) checkInput(name string, o *operand) error {
 	info := s.infos.Inputs[name]
 	switch {

@@ -7,12 +7,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// tracerName is the name of the spans' library.
+// tracerName is the name of the library in spans.
 const tracerName = "millrace/serving/batching"
 
-// trace adds spans of a request that is done below the span of its context: the time
-// in the queue, and the batches with their runs. They are made afterwards, from the
-// times that are kept anyway, so a request without a trace pays nothing.
+// trace adds spans of a request that is done below the span of its context: the time in
+// the queue, and the batches with their runs. They are made afterwards, from times that
+// are recorded anyway, so a request without a trace has no cost.
 func (r *request) trace(ctx context.Context) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {

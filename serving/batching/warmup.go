@@ -6,10 +6,10 @@ import (
 	"millrace/tfbridge"
 )
 
-// WarmUp runs the model on copies of a request in every allowed batch size or, if
-// any size is allowed, on the request alone. The first run of a size takes longer
-// than later ones, because TensorFlow prepares it. WarmUp goes past the queue:
-// call it before requests come. Errors are those of Predict.
+// WarmUp runs the model on copies of a request in every allowed batch size or, if any
+// size is allowed, on the request alone. The first run of a size takes longer than
+// later ones, because TensorFlow prepares it. WarmUp does not use the queue, so call it
+// before requests come. Its errors are those of Predict.
 func (b *Batcher) WarmUp(ctx context.Context, inputs map[string]any) error {
 	r, made, err := b.newRequest(inputs)
 	defer closeAll(made)
@@ -28,7 +28,7 @@ func (b *Batcher) WarmUp(ctx context.Context, inputs map[string]any) error {
 	return nil
 }
 
-// runCopies runs the model on size rows: those of a request, again and again.
+// runCopies runs the model on size rows, which repeat the rows of a request.
 func (b *Batcher) runCopies(ctx context.Context, r *request, size int64) error {
 	var parts []*part
 	for left := size; left > 0 && r.rows > 0; left -= r.rows {

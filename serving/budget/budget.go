@@ -9,8 +9,8 @@
 //		return err // refused; the client may try again later
 //	}
 //
-// The first bytes of a request have a share that long requests cannot take, so that
-// short requests go on while long ones fill the rest.
+// The first bytes of a request come from a share that long requests cannot use, so
+// short requests are served while long ones fill the rest.
 package budget
 
 import (
@@ -24,21 +24,21 @@ import (
 	"millrace/tfbridge"
 )
 
-// short is how much of a lease may come from the share for short requests, and
-// shortShare what part of the budget that share is.
+// short is the largest part of a lease that may come from the share for short requests,
+// and shortShare is that share as a part of the budget.
 const short, shortShare = 64 << 10, 8
 
 // Budget is the memory that requests may take. Many goroutines may use it.
 type Budget struct {
 	limit int64
-	long  int64           // the limit for what a lease takes beyond its first bytes
-	full  *millrace.Error // one error for all refusals: callers keep the answer to it
+	long  int64           // the limit for the bytes of a lease after its first ones
+	full  *millrace.Error // one error for all refusals: callers cache the answer to it
 
 	used, refused atomic.Int64
-	burst         atomic.Bool // much has been used, and what is free again is not yet returned to the system
+	burst         atomic.Bool // much has been used, and the freed memory is not yet returned to the system
 }
 
-// New returns a budget of so many bytes. 0 means [DefaultLimit]. With a negative limit
+// New returns a budget of n bytes. 0 stands for [DefaultLimit]. With a negative limit
 // the budget only counts.
 func New(limit int64) *Budget {
 	switch {
@@ -62,7 +62,8 @@ func DefaultLimit() int64 {
 	return 4 << 30
 }
 
-// Limit returns how many bytes requests may take, math.MaxInt64 if there is no limit.
+// Limit returns the number of bytes that requests may take, math.MaxInt64 if there is
+// no limit.
 func (b *Budget) Limit() int64 { return b.limit }
 
 // InUse returns how many bytes requests take now.
@@ -71,7 +72,7 @@ func (b *Budget) InUse() int64 { return b.used.Load() }
 // Refused returns how often a request was refused memory.
 func (b *Budget) Refused() int64 { return b.refused.Load() }
 
-// Lease returns a lease of nothing.
+// Lease returns a lease of 0 bytes.
 func (b *Budget) Lease() Lease { return Lease{budget: b} }
 
 // A Lease is the memory that one request takes. One goroutine at a time may use it. The
@@ -81,9 +82,9 @@ type Lease struct {
 	held   int64
 }
 
-// Grow takes n bytes more. It returns an error of class millrace.ErrOverloaded if they
-// are taken, and of class millrace.ErrLimit if they would not fit even with no other
-// request. The code of both is ResourceExhausted.
+// Grow takes n bytes more. It returns an error of class millrace.ErrOverloaded if other
+// requests have taken the memory, and of class millrace.ErrLimit if the bytes would not
+// fit even without other requests. The code of both is ResourceExhausted.
 func (l *Lease) Grow(n int64) error {
 	b := l.budget
 	if b == nil {
@@ -106,8 +107,8 @@ func (l *Lease) Grow(n int64) error {
 	return nil
 }
 
-// Check returns the error that Grow would, and takes nothing: for what a client only
-// claims to send.
+// Check returns the error that Grow would return, and takes no memory. It is for sizes
+// that a client only claims.
 func (l *Lease) Check(n int64) error {
 	if l.budget == nil {
 		return nil
@@ -119,7 +120,7 @@ func (l *Lease) Check(n int64) error {
 	return err
 }
 
-// check returns an error if n more bytes do not fit while used are taken.
+// check returns an error if n more bytes do not fit when used bytes are taken.
 func (l *Lease) check(used, n int64) error {
 	b := l.budget
 	most := b.limit
@@ -135,7 +136,7 @@ func (l *Lease) check(used, n int64) error {
 	return b.full
 }
 
-// Shrink gives n bytes back.
+// Shrink returns n bytes to the budget.
 func (l *Lease) Shrink(n int64) {
 	if l.budget == nil {
 		return
@@ -147,8 +148,8 @@ func (l *Lease) Shrink(n int64) {
 	}
 }
 
-// Split returns a lease of n bytes of l, which l no longer has. It ends on its own: an
-// answer may outlive the work on its request.
+// Split moves n bytes of l to a new lease. That lease ends separately: an answer may
+// outlive the work on its request.
 func (l *Lease) Split(n int64) *Lease {
 	l.held -= n
 	return &Lease{budget: l.budget, held: n}
@@ -157,19 +158,19 @@ func (l *Lease) Split(n int64) *Lease {
 // Held returns how many bytes the lease has.
 func (l *Lease) Held() int64 { return l.held }
 
-// Close gives everything back. It returns nil, and may be called again.
+// Close returns all bytes to the budget. It returns nil, and may be called again.
 func (l *Lease) Close() error {
 	l.Shrink(l.held)
 	return nil
 }
 
-// A use of burstBytes is a burst, and trimDelay is how long after its end the memory
-// goes back to the system.
+// A use of burstBytes is a burst. trimDelay after its end the memory is returned to the
+// system.
 const burstBytes, trimDelay = 8 << 20, time.Second
 
 // trim returns free memory to the system a while after a burst. The collector would run
-// only when as much again has been allocated, or after two minutes: until then a server
-// without requests would keep what the last ones took.
+// only when as much again has been allocated, or after two minutes. Until then a server
+// without requests would keep the memory of the last ones.
 func (b *Budget) trim(left int64) {
 	if left < burstBytes && b.burst.CompareAndSwap(true, false) {
 		time.AfterFunc(trimDelay, debug.FreeOSMemory)

@@ -10,7 +10,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// What does not fit is refused, and what a lease has comes back when it ends.
+// A request that does not fit is refused, and the memory of a lease returns when it
+// ends.
 func TestLease(t *testing.T) {
 	b := New(8 << 20) // 7 MiB for long requests
 	first, second, third := b.Lease(), b.Lease(), b.Lease()
@@ -66,7 +67,7 @@ func TestNoBudget(t *testing.T) {
 	}
 }
 
-// Many requests at once never take more than the limit, and give everything back.
+// Many concurrent requests never take more than the limit, and return all memory.
 func TestLeaseHammer(t *testing.T) {
 	b := New(1 << 20)
 	var work sync.WaitGroup

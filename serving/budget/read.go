@@ -5,16 +5,16 @@ import (
 	"io"
 )
 
-// A reader gets firstRead bytes of memory before more has come, or firstUnknown if the
-// length is not known. What a client claims is no reason to allocate it. It reads at most
-// longestRead at a time.
+// A reader first gets firstRead bytes of memory, or firstUnknown if the length is not
+// known, until more bytes have arrived. A length that a client only claims is not
+// allocated. The reader reads at most longestRead at a time.
 const firstRead, firstUnknown, longestRead = 64 << 10, 4 << 10, 1 << 20
 
-// ReadAll reads all of from into the memory of text, which it replaces when that is too
-// short, and returns it. A negative length is not known. The lease grows before the memory
-// does, so that what inflates is refused when it no longer fits, however short it came.
-// What text has already is free of charge until it is used. The bytes read come with every
-// error.
+// ReadAll reads from to its end into the memory of text, which it replaces when it is
+// too short, and returns the text. A negative length stands for unknown. The lease
+// grows before the memory does, so a body that inflates is refused when it no longer
+// fits, however short it arrived. The capacity that text already has counts only when
+// it is used. Together with an error ReadAll returns the bytes that were read.
 func (l *Lease) ReadAll(text []byte, from io.Reader, length int64) ([]byte, error) {
 	text = text[:0]
 	held := int64(0)
@@ -45,8 +45,8 @@ func (l *Lease) ReadAll(text []byte, from io.Reader, length int64) ([]byte, erro
 	}
 }
 
-// nextSize returns the size of the memory after one that is full. With a byte more than
-// the length, reading finds the end.
+// nextSize returns the size of the next memory after one is full. It is one byte more
+// than the length, so that reading finds the end.
 func nextSize(size, length int64) int64 {
 	if length < 0 {
 		return max(2*size, firstUnknown)

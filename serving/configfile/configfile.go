@@ -32,8 +32,8 @@ func ReadModels(path string) ([]serving.ModelConfig, error) {
 	return configs, withFile(path, err)
 }
 
-// ReadBatching reads BatchingParameters: --batching_parameters_file. The options
-// hold a scheduler if the file says how many threads there are.
+// ReadBatching reads BatchingParameters: --batching_parameters_file. The options have a
+// scheduler if the file sets the number of threads.
 func ReadBatching(path string) (*batching.Options, error) {
 	var p servingproto.BatchingParameters
 	if err := read(path, &p); err != nil {
@@ -43,7 +43,7 @@ func ReadBatching(path string) (*batching.Options, error) {
 	return o, withFile(path, err)
 }
 
-// batchingOptions returns what BatchingParameters say.
+// batchingOptions returns the options from BatchingParameters.
 func batchingOptions(p *servingproto.BatchingParameters) (*batching.Options, error) {
 	o := &batching.Options{
 		MaxBatchSize:              int(p.GetMaxBatchSize().GetValue()),
@@ -65,11 +65,11 @@ func batchingOptions(p *servingproto.BatchingParameters) (*batching.Options, err
 	return o, o.Check()
 }
 
-// modelBatchingFile is the file in which a SavedModel brings its own parameters.
+// modelBatchingFile is the file with a SavedModel's own parameters.
 const modelBatchingFile = "batching_params.pbtxt"
 
-// ReadModelBatching reads the BatchingParameters that the SavedModel in a folder
-// brings along, in batching_params.pbtxt. It returns nil if there are none.
+// ReadModelBatching reads the BatchingParameters in a SavedModel's folder, from
+// batching_params.pbtxt. It returns nil if there are none.
 func ReadModelBatching(dir string) (*batching.Options, error) {
 	path := filepath.Join(dir, modelBatchingFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +103,7 @@ func readResolved(path string, m proto.Message, types resolver) error {
 		return withFile(path, millrace.Errorf(millrace.ErrIO, "%w", err))
 	}
 	if err := (prototext.UnmarshalOptions{Resolver: types}).Unmarshal(text, m); err != nil {
-		// The first words are TensorFlow Serving's, which scripts look for.
+		// The message begins with TensorFlow Serving's words, for which scripts look.
 		return withFile(path, millrace.Errorf(millrace.ErrConfig, "Error parsing text-format %s: %w", strings.TrimPrefix(string(m.ProtoReflect().Descriptor().FullName()), "millrace."), err))
 	}
 	return nil

@@ -72,7 +72,7 @@ func TestReadBatching(t *testing.T) {
 	}
 }
 
-// A model may bring parameters of its own along.
+// A model's folder may contain its own parameters.
 func TestReadModelBatching(t *testing.T) {
 	dir := t.TempDir()
 	if o, err := ReadModelBatching(dir); o != nil || err != nil {

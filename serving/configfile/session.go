@@ -14,9 +14,9 @@ import (
 	"millrace/serving/batching"
 )
 
-// Platform is what a PlatformConfigMap says of the platform "tensorflow".
+// Platform has the settings of a PlatformConfigMap for the platform "tensorflow".
 type Platform struct {
-	Session  []byte            // a serialized ConfigProto; nil: none
+	Session  []byte            // a serialized ConfigProto; nil if there is none
 	Batching *batching.Options // nil: requests run alone
 	// PerModelBatching takes the parameters of batching from the folder of each version.
 	PerModelBatching bool
@@ -53,7 +53,7 @@ func ReadPlatform(file string) (*Platform, error) {
 	return p, withFile(file, err)
 }
 
-// platformOf returns what a SessionBundleConfig says.
+// platformOf returns the settings of a SessionBundleConfig.
 func platformOf(c *servingproto.SessionBundleConfig) (*Platform, error) {
 	p := &Platform{
 		Tags: c.GetSavedModelTags(), Warmup: c.GetEnableModelWarmup(), WarmupIterations: int(c.GetModelWarmupOptions().GetNumRequestIterations().GetValue()),
@@ -107,7 +107,7 @@ func MixedPrecision(session []byte, precision string) ([]byte, error) {
 	return proto.Marshal(&c)
 }
 
-// Monitoring is what a MonitoringConfig says.
+// Monitoring has the settings of a MonitoringConfig.
 type Monitoring struct {
 	Prometheus bool
 	Path       string // "": /monitoring/prometheus/metrics
@@ -126,8 +126,9 @@ func ReadMonitoring(path string) (*Monitoring, error) {
 	return &Monitoring{Prometheus: p.GetEnable(), Path: p.GetPath()}, nil
 }
 
-// servingTypes finds the messages that TensorFlow Serving's config files embed as Any. They
-// have its names; ours stand below another proto package.
+// servingTypes finds the messages that TensorFlow Serving's config files embed as Any.
+// The embedded messages have TensorFlow Serving's names; ours are in another proto
+// package.
 type servingTypes struct{}
 
 func (servingTypes) FindMessageByName(name protoreflect.FullName) (protoreflect.MessageType, error) {

@@ -12,7 +12,7 @@ import (
 	"millrace/serving"
 )
 
-// settings are what TensorFlow Serving's config files have no fields for.
+// settings are the settings for which TensorFlow Serving's config files have no fields.
 type settings struct {
 	decl.Object
 	Models []modelSettings `json:"models" decl:"required" doc:"Settings by model."`
@@ -43,8 +43,8 @@ type shadowSettings struct {
 	Share float64 `json:"share" decl:"default=1" doc:"Share of the requests, from 0 to 1."`
 }
 
-// ReadSettings reads a file of settings of models into their configurations. All that is wrong
-// with it is reported in one pass, with line and column.
+// ReadSettings reads a file of settings of models into their configurations. It reports
+// all mistakes at once, with line and column.
 func ReadSettings(path string, configs []serving.ModelConfig) error {
 	text, err := regularfile.ReadFile(path, jsonpos.MaxBytes)
 	if err != nil {
@@ -94,7 +94,7 @@ func nearest(name string, names []string) string {
 	return fmt.Sprintf("the server has %q", names)
 }
 
-// apply puts the settings into the configuration of their model.
+// apply adds the settings to the configuration of their model.
 func (m *modelSettings) apply(r *decl.Reporter, c *serving.ModelConfig) {
 	c.Unbatched = !m.Batching
 	c.SharedInputs = m.SharedInputs

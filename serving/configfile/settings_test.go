@@ -38,7 +38,7 @@ func TestReadSettings(t *testing.T) {
 	}
 }
 
-// Each problem has its place, and all come at once.
+// Each problem has its place, and all are reported at once.
 func TestSettingsProblems(t *testing.T) {
 	path := settingsFile(t, `{"models": [
   {"name": "aa", "batchng": true},

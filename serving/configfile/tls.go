@@ -11,8 +11,8 @@ import (
 	"millrace/internal/base/servingproto"
 )
 
-// ReadTLS reads an SSLConfig, which holds key and certificates: --ssl_config_file. A certificate
-// that no client would accept now is an error of class millrace.ErrConfig.
+// ReadTLS reads an SSLConfig, which holds key and certificates: --ssl_config_file. A
+// certificate that is expired or not yet valid is an error of class millrace.ErrConfig.
 func ReadTLS(path string) (*tls.Config, error) {
 	var c servingproto.SSLConfig
 	if err := read(path, &c); err != nil {
@@ -78,7 +78,8 @@ func certificates(field, text string) (list []*x509.Certificate, err error) {
 	return list, nil
 }
 
-// authorities returns those who sign the certificates of clients. Of a bundle some may have expired.
+// authorities returns the authorities that sign the certificates of clients. Some
+// certificates of a bundle may have expired.
 func authorities(text string, now time.Time) (*x509.CertPool, error) {
 	const field = "custom_ca"
 	list, err := certificates(field, text)
@@ -115,7 +116,8 @@ func checkValid(field string, c *x509.Certificate, now time.Time) error {
 
 func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// notPEM says that a field lacks what it must hold. People write the path of a file instead.
+// notPEM explains that a field must contain PEM. A frequent mistake is to write the
+// path of a file instead.
 func notPEM(field, what, text string) error {
 	switch {
 	case text == "":

@@ -13,7 +13,8 @@ import (
 	"millrace/internal/test/identity"
 )
 
-// What is wrong with the certificates of an SSLConfig is an error that names the file and the field, and says what to do.
+// A fault in the certificates of an SSLConfig is an error that names the file and the
+// field, and a remedy.
 func TestTLSFaults(t *testing.T) {
 	hour, now := time.Hour, time.Now()
 	own, other := identity.New(t), identity.New(t)

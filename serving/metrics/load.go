@@ -8,7 +8,7 @@ import (
 	"millrace/serving"
 )
 
-// loadCollector collects what an autoscaler asks: how much a server has to do at the moment.
+// loadCollector collects a server's current amount of work, for autoscalers.
 type loadCollector struct {
 	load                                           func() (serving.Load, bool)
 	flight, waiting, rows, oldest, memory, version *prometheus.Desc

@@ -27,14 +27,14 @@ type Metrics struct {
 	fill     *prometheus.HistogramVec
 	theirs   *tensorflowServing
 
-	mu    sync.RWMutex // guards what follows
+	mu    sync.RWMutex // guards the fields below
 	known map[kind]*series
 }
 
-// kind is what requests have in common that are counted together.
+// kind is the labels by which requests are counted.
 type kind struct {
 	entrypoint, method, model string
-	version                   int64 // 0: no version was found
+	version                   int64 // 0 if no version was found
 	code                      tfbridge.Code
 }
 
@@ -45,13 +45,13 @@ type series struct {
 	latency  prometheus.Observer
 
 	theirRequests prometheus.Counter
-	theirLatency  prometheus.Observer // nil: requests that failed
+	theirLatency  prometheus.Observer // nil for requests that failed
 }
 
 // New returns metrics that a registry collects, and with them the memory of
-// TensorFlow's tensors that Go holds. serves reports whether there is a model of a
-// name: a request for another one counts for no model, so that clients cannot make
-// up any number of time series. It is an error if the registry has such
+// TensorFlow's tensors that Go holds. serves reports whether a model of that name
+// exists: requests for unknown models are counted without a model, so that clients
+// cannot create any number of time series. It is an error if the registry has such
 // metrics already.
 func New(registry prometheus.Registerer, serves func(model string) bool) (*Metrics, error) {
 	r := &registering{registry: registry}

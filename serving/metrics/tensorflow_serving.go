@@ -66,8 +66,8 @@ func newTensorFlowServing(r *registering) *tensorflowServing {
 	return m
 }
 
-// request returns what counts requests of a kind. Latencies are of requests that succeed, as in
-// TensorFlow Serving.
+// request returns the function that counts requests of a kind. As in TensorFlow
+// Serving, latencies include only successful requests.
 func (m *tensorflowServing) request(k kind) (requests prometheus.Counter, latency prometheus.Observer) {
 	if k.code == tfbridge.OK {
 		latency = m.latency.WithLabelValues(k.model, k.method, k.entrypoint)

@@ -6,7 +6,7 @@ import (
 	"millrace/serving"
 )
 
-// trafficCollector collects what shadow copies and caches did.
+// trafficCollector collects the counts of shadow copies and caches.
 type trafficCollector struct {
 	traffic                        func() map[string]serving.Traffic
 	copies, hits, misses, occupied *prometheus.Desc

@@ -6,8 +6,8 @@
 //	go grpcServer.Serve(grpc)
 //	go httpServer.Serve(http)
 //
-// A client of gRPC begins a connection with the preface of HTTP/2, which no HTTP/1 request
-// begins with. By TLS the client says in its handshake (ALPN) that it speaks "h2".
+// A client of gRPC begins a connection with the preface of HTTP/2, which no HTTP/1
+// request begins with. With TLS the client announces "h2" in its handshake (ALPN).
 package oneport
 
 import (
@@ -33,19 +33,19 @@ const handshakeTime = 20 * time.Second
 
 // Options are the options of Split. Nil and the zero value mean the defaults.
 type Options struct {
-	// TLS ends TLS at the port. The gRPC server needs [Credentials] then, and the HTTP server
-	// no TLS. Nil: no TLS.
+	// TLS terminates TLS at the port. The gRPC server then needs [Credentials], and the
+	// HTTP server no TLS. Nil: no TLS.
 	TLS *tls.Config
-	// FirstByteTime is how long a client may take for what it begins with. 0: 2 min. A handshake of TLS,
-	// which a client begins at once, may take 20 s of it.
+	// FirstByteTime is how long a client may take for its first bytes. 0: 2 min. A TLS
+	// handshake, which a client begins at once, may take 20 s of it.
 	FirstByteTime time.Duration
-	// MaxUndecided is how many connections may be without what they begin with. When there
-	// are more the next one is closed. 0: 10,000.
+	// MaxUndecided is how many connections may be without their first bytes. Further
+	// connections are closed. 0: 10,000.
 	MaxUndecided int
 }
 
-// Split returns a listener of the connections of gRPC, and one of all others. Closing both, or
-// an error of the listener, ends it.
+// Split returns a listener for gRPC connections, and one for all others. Closing both,
+// or an error of the listener, ends the splitting.
 func Split(l net.Listener, o *Options) (grpc, http net.Listener) {
 	if o == nil {
 		o = &Options{}
@@ -63,16 +63,16 @@ func Split(l net.Listener, o *Options) (grpc, http net.Listener) {
 	return s.sides[0], s.sides[1]
 }
 
-// splitter accepts connections and hands each to a side: 0 is gRPC.
+// splitter accepts connections and passes each to a side: 0 is gRPC.
 type splitter struct {
 	from      net.Listener
 	options   Options
-	undecided chan struct{} // has room for the connections that have not begun
+	undecided chan struct{} // has room for the connections without first bytes
 	sides     [2]*side
 
 	once   sync.Once
-	closed chan struct{} // when from is closed, or has failed
-	err    error         // why, when closed is closed
+	closed chan struct{} // closed when from is closed, or has failed
+	err    error         // the reason; set when closed is closed
 }
 
 // accept takes connections until the listener is closed.
@@ -105,7 +105,7 @@ func (s *splitter) end(err error) {
 	})
 }
 
-// decide hands a connection to its side.
+// decide passes a connection to its side.
 func (s *splitter) decide(raw net.Conn) {
 	c, i, err := s.begin(raw)
 	<-s.undecided
@@ -122,7 +122,7 @@ func (s *splitter) decide(raw net.Conn) {
 	}
 }
 
-// begin returns a connection that has begun, and its side.
+// begin returns a connection whose first bytes have arrived, and its side.
 func (s *splitter) begin(raw net.Conn) (c net.Conn, side int, err error) {
 	end := time.Now().Add(s.options.FirstByteTime)
 	if s.options.TLS != nil {
@@ -150,7 +150,7 @@ func (s *splitter) begin(raw net.Conn) (c net.Conn, side int, err error) {
 		n, err := raw.Read(room)
 		begun.first = append(begun.first, room[:n]...)
 		if !bytes.HasPrefix([]byte(preface), begun.first) {
-			return begun, 1, nil // after an error too: the server finds it again
+			return begun, 1, nil // even after an error: the server gets it again
 		}
 		if err != nil {
 			return nil, 0, err
@@ -168,7 +168,7 @@ type begunConn struct {
 // NetConn returns the connection of the system.
 func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
-// Read reads the first bytes again, and then what follows.
+// Read returns the first bytes again, and then the rest.
 func (c *begunConn) Read(b []byte) (int, error) {
 	if len(c.first) == 0 {
 		return c.Conn.Read(b)
@@ -201,7 +201,8 @@ func (s *side) Accept() (net.Conn, error) {
 // Addr returns the address of the port.
 func (s *side) Addr() net.Addr { return s.from.Addr() }
 
-// Close refuses the connections of the protocol. When both sides are closed the port is.
+// Close refuses the connections of the protocol. When both sides are closed, the port
+// is closed.
 func (s *side) Close() error {
 	s.once.Do(func() { close(s.closed) })
 	for _, other := range s.sides {
@@ -215,14 +216,15 @@ func (s *side) Close() error {
 	return nil
 }
 
-// Credentials are for a gRPC server whose connections have ended their TLS: it finds the
-// client's certificates there. Connections without TLS are taken as they are.
+// Credentials are for a gRPC server whose connections have completed their TLS
+// handshake: they provide the client's certificates. Connections without TLS are
+// accepted unchanged.
 func Credentials() credentials.TransportCredentials { return ended{} }
 
 // ended are credentials of connections after their handshake.
 type ended struct{}
 
-// ServerHandshake returns what the handshake has found.
+// ServerHandshake returns the result of the handshake.
 func (ended) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secured, ok := c.(*tls.Conn)
 	if !ok {
@@ -232,7 +234,7 @@ func (ended) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error)
 	return c, info, nil
 }
 
-// ClientHandshake refuses: clients need other credentials.
+// ClientHandshake returns an error: clients need other credentials.
 func (ended) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("these credentials are for servers")
 }

@@ -95,8 +95,8 @@ func TestOnePort(t *testing.T) {
 	}
 }
 
-// A client that begins slowly holds up nobody, and is cut off after its time; what ends before
-// it has begun like gRPC is HTTP's.
+// A slow client delays no others, and is disconnected after its time. A connection that
+// ends before it is recognized as gRPC goes to HTTP.
 func TestBegin(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -138,7 +138,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// Handshakes that stall, are cut or are none end; a client beside them is answered.
+// Handshakes that stall, break off or are invalid end; another client is answered
+// meanwhile.
 func TestStalledHandshakes(t *testing.T) {
 	testruntime.Need(t)
 	me := identity.New(t)

@@ -1,5 +1,6 @@
-// Package openapi describes the models of a server as an OpenAPI document, made from their
-// signatures: for clients that are generated, and for tools that show what can be asked.
+// Package openapi describes the models of a server as an OpenAPI document, made from
+// their signatures: for client generators, and for tools that show the possible
+// requests.
 //
 //	mux.Handle("GET /openapi.json", openapi.NewHandler(models))
 package openapi
@@ -19,7 +20,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// NewHandler returns a handler that answers with the document of the models as they are then.
+// NewHandler returns a handler that answers with the document of the current models.
 func NewHandler(s *serving.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		text, err := Document(s)
@@ -38,7 +39,7 @@ func NewHandler(s *serving.Server) http.Handler {
 func Document(s *serving.Server) ([]byte, error) {
 	paths := object{}
 	for _, name := range s.Models() {
-		if !available(s, name) { // nor is a model loaded that waits to be asked for
+		if !available(s, name) { // an on-demand model that is not loaded is left out, too
 			continue
 		}
 		v, err := s.Acquire(serving.ModelSpec{Name: name})
@@ -105,7 +106,8 @@ func operation(v *serving.Version, id, summary string, request, answer object) o
 // reference returns a reference to a schema of the components.
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
-// predictSchemas returns what a prediction takes and gives: one of each signature's forms.
+// predictSchemas returns the schemas of a prediction's request and answer: one for each
+// form of each signature.
 func predictSchemas(v *serving.Version) (request, answer object) {
 	var requests, answers []any
 	all := v.Signatures()
@@ -140,7 +142,7 @@ func body(key, name string, value object) object {
 	return o
 }
 
-// holding returns the schema of an object that has a value.
+// holding returns the schema of an object with a value.
 func holding(name string, value object) object {
 	return object{"type": "object", "properties": object{name: value}, "required": []any{name}}
 }

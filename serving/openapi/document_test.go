@@ -19,8 +19,9 @@ import (
 	"millrace/serving/rest"
 )
 
-// The document is one by the rules of OpenAPI. What it allows is what the server answers, what
-// the server answers is what it promises, and what it refuses the server refuses.
+// The document is valid OpenAPI. The server answers the requests that it allows, the
+// answers have the described form, and the server refuses the requests that it does not
+// allow.
 func TestDocument(t *testing.T) {
 	testruntime.Need(t)
 	quiet := slog.New(slog.DiscardHandler)
@@ -92,7 +93,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// Asking for the document loads no model that waits to be asked for.
+// A request for the document loads no on-demand model.
 func TestDocumentOnDemand(t *testing.T) {
 	testruntime.Need(t)
 	configs := []serving.ModelConfig{{Name: "a", BasePath: "../../testdata/models/constant"}, {Name: "b", BasePath: "../../testdata/models/linear"}}

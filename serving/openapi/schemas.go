@@ -19,7 +19,8 @@ func byRow(infos map[string]tfbridge.TensorInfo) (object, bool) {
 	return named(infos, func(info tfbridge.TensorInfo) object { return tensor(info, 1) }), true
 }
 
-// byColumn returns the schema of whole tensors. The only one may stand without its name.
+// byColumn returns the schema of whole tensors. A single tensor may be without its
+// name.
 func byColumn(infos map[string]tfbridge.TensorInfo) object {
 	whole := func(info tfbridge.TensorInfo) object { return tensor(info, 0) }
 	if len(infos) > 1 {
@@ -32,7 +33,8 @@ func byColumn(infos map[string]tfbridge.TensorInfo) object {
 	return object{"anyOf": []any{named(infos, whole), object{"type": "object", "properties": properties, "required": required}}}
 }
 
-// named returns the schema of tensors: the only one's, or an object of them.
+// named returns the schema of tensors: the schema of a single one, or an object of
+// several.
 func named(infos map[string]tfbridge.TensorInfo, schema func(tfbridge.TensorInfo) object) object {
 	properties, required := object{}, []any{}
 	for _, name := range slices.Sorted(maps.Keys(infos)) {
@@ -45,7 +47,8 @@ func named(infos map[string]tfbridge.TensorInfo, schema func(tfbridge.TensorInfo
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
-// tensor returns the schema of a tensor's dimensions from one on, as nested lists.
+// tensor returns the schema of a tensor's dimensions from a given one on, as nested
+// lists.
 func tensor(info tfbridge.TensorInfo, from int) object {
 	rank := info.Shape.NumDimensions()
 	if rank < 0 {

@@ -19,8 +19,8 @@ import (
 	"millrace/serving/rest"
 )
 
-// steps are what a person does, for each answer that is awaited. The script comes from
-// the page's own server, since its policy allows no other.
+// steps are the actions of a user, one for each awaited answer. The script comes from
+// the page's own server, because its policy allows no other.
 const steps = `"use strict";
 const answers = [];
 async function step(model, body) {
@@ -32,7 +32,8 @@ async function step(model, body) {
   while (at("answer").textContent === "") await new Promise((done) => setTimeout(done, 20));
   answers.push(at("outcome").textContent.replace(/ in .*/, "") + ": " + at("answer").textContent.trim());
 }
-// drop draws a white square, and drops it as an image on the form of a model, which is then sent.
+// drop draws a white square, drops it as an image on a model's form, and sends the
+// form.
 async function drop(model, side) {
   at("model").value = model;
   at("model").dispatchEvent(new Event("change"));
@@ -77,8 +78,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// TestBrowser opens the page, sends requests with the keyboard, and reads what a
-// person sees. MILLRACE_SCREENSHOTS names a folder for pictures.
+// TestBrowser opens the page, sends requests with the keyboard, and reads what a user
+// sees. MILLRACE_SCREENSHOTS names a folder for pictures.
 func TestBrowser(t *testing.T) {
 	s := start(t, map[string]string{odd: "constant", "linear": "linear", "two_signatures": "two_signatures", "strings": "strings", "digits": "../../examples/digits/model"})
 	registry := prometheus.NewRegistry()

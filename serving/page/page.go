@@ -2,8 +2,8 @@
 // versions and signatures, a form that sends a request, and live figures.
 //
 // The page is plain HTML, CSS and JavaScript that the program holds. It loads nothing
-// from elsewhere, asks the same paths as every client, and takes its figures from
-// /metrics. What a model's files or a client's requests say reaches it as text only.
+// from elsewhere, uses the same paths as every client, and takes its figures from
+// /metrics. Data from a model's files or a client's requests is only displayed as text.
 package page
 
 import (
@@ -21,7 +21,7 @@ import (
 //go:embed static
 var static embed.FS
 
-// policy lets the page run and load what comes from its own server, as files.
+// policy lets the page run scripts and load data only from files of its own server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
@@ -50,7 +50,7 @@ func NewHandler(s *serving.Server) http.Handler {
 	})
 }
 
-// model is a model as the page shows it.
+// model is a model in the form for the page.
 type model struct {
 	Name     string    `json:"name"`
 	Versions []version `json:"versions"` // the highest number first
@@ -104,7 +104,7 @@ type signature struct {
 	Method   string   `json:"method"`
 	Inputs   []tensor `json:"inputs"`
 	Outputs  []tensor `json:"outputs"`
-	Features []tensor `json:"features,omitempty"` // that its loader reads
+	Features []tensor `json:"features,omitempty"` // the features that its loader reads
 }
 
 type tensor struct {
@@ -126,7 +126,7 @@ func tensors(infos map[string]tfbridge.TensorInfo) []tensor {
 	return all
 }
 
-// features describes what a loader reads of a record.
+// features describes the features that a loader reads from a record.
 func features(plan *loaders.Plan) []tensor {
 	if plan == nil {
 		return nil

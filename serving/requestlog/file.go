@@ -23,7 +23,7 @@ const (
 	frame         = 16 // bytes of a record's length and checksums
 )
 
-// files counts the files of the process, so that two never have one name.
+// files counts the files of the process, so that no two have the same name.
 var files atomic.Int64
 
 // rotating writes records to one file after another. One goroutine uses it.
@@ -45,7 +45,7 @@ func (r *rotating) open() error {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return r.open() // another Log took the empty file for one that was left behind
+			return r.open() // another Log recovered the empty file as an abandoned one
 		}
 		return ioError(name+partial, err)
 	}
@@ -70,7 +70,7 @@ func (r *rotating) write(record []byte) error {
 	return r.complete()
 }
 
-// flush hands what was written to the system.
+// flush writes the buffered records to the system.
 func (r *rotating) flush() error {
 	if r.file == nil {
 		return nil
@@ -81,8 +81,7 @@ func (r *rotating) flush() error {
 	return nil
 }
 
-// abandon closes a file that cannot be written. It stays as it is until the next
-// Log recovers it.
+// abandon closes a file that cannot be written. The next Log recovers it.
 func (r *rotating) abandon(err error) error {
 	name := r.file.Name()
 	r.file.Close()
@@ -90,7 +89,8 @@ func (r *rotating) abandon(err error) error {
 	return ioError(name, err)
 }
 
-// complete ends the file and gives it its name. A file without records disappears.
+// complete ends the file and gives it its final name. A file without records is
+// removed.
 func (r *rotating) complete() error {
 	if r.file == nil {
 		return nil
@@ -105,7 +105,7 @@ func (r *rotating) complete() error {
 
 // finish syncs and closes a file of whole records, and gives it its name.
 func finish(f *os.File, size int64) error {
-	defer f.Close() // not before it has its name: then it is no longer locked
+	defer f.Close() // it stays locked until it has its name
 	if size == 0 {
 		return ioError(f.Name(), os.Remove(f.Name()))
 	}
@@ -115,7 +115,7 @@ func finish(f *os.File, size int64) error {
 	return ioError(f.Name(), atomicfile.Rename(f.Name(), strings.TrimSuffix(f.Name(), partial)+complete))
 }
 
-// recoverFiles completes the files that killed processes left behind.
+// recoverFiles completes the files of killed processes.
 func recoverFiles(prefix string) error {
 	dir, base := filepath.Split(prefix)
 	entries, err := os.ReadDir(filepath.Clean(dir + "."))
@@ -159,7 +159,7 @@ func wholeRecords(path string) int64 {
 	size := int64(0)
 	for record, err := range tfrecord.Records(path, nil) {
 		if err != nil {
-			break // torn
+			break // incomplete
 		}
 		size += int64(len(record.Data)) + frame
 	}

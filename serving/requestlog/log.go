@@ -47,9 +47,10 @@ type Options struct {
 	SamplingRate float64
 	// MaxFileBytes is the size from which on a file is complete. 0: 64 MiB.
 	MaxFileBytes int64
-	// QueueBytes is how large the messages may be that wait to be written. 0: 64 MiB.
+	// QueueBytes is the total size of the messages that may wait to be written. 0: 64
+	// MiB.
 	QueueBytes int64
-	// Logger is told of files that cannot be written. Nil: slog.Default.
+	// Logger receives messages about files that cannot be written. Nil: slog.Default.
 	Logger *slog.Logger
 }
 
@@ -73,11 +74,11 @@ type entry struct {
 	size     int64
 }
 
-// queueLength is how many messages may wait, if they are short.
+// queueLength is how many messages may wait if they are short.
 const queueLength = 4096
 
-// Open returns a Log. Files that a killed process left behind under the prefix get
-// their names first. Errors are of class millrace.ErrConfig or ErrIO.
+// Open returns a Log. Open first completes files with the prefix that a killed process
+// left. Errors are of class millrace.ErrConfig or ErrIO.
 func Open(o *Options) (*Log, error) {
 	c := *o
 	if c.SamplingRate < 0 || c.SamplingRate > 1 || c.SamplingRate != c.SamplingRate {
@@ -92,7 +93,7 @@ func Open(o *Options) (*Log, error) {
 	l := &Log{options: c, queue: make(chan entry, queueLength), ended: make(chan struct{})}
 	logs := &rotating{prefix: c.FilenamePrefix, max: c.MaxFileBytes}
 	examples := &rotating{prefix: c.FilenamePrefix + examplesInfix, max: c.MaxFileBytes}
-	if err := logs.open(); err != nil { // tell at once that the folder is not there
+	if err := logs.open(); err != nil { // report a missing folder at once
 		return nil, err
 	}
 	go l.write(logs, examples)
@@ -102,8 +103,8 @@ func Open(o *Options) (*Log, error) {
 // Sample reports whether to log a request.
 func (l *Log) Sample() bool { return rand.Float64() < l.options.SamplingRate }
 
-// Add logs a message, and Examples that are written by themselves too. It does not
-// wait; what does not fit into the queue is dropped, and then it returns false. The message
+// Add logs a message, and Examples that are written separately, too. It does not wait;
+// if the queue has no room the message is dropped and Add returns false. The message
 // must not change afterwards.
 func (l *Log) Add(message proto.Message, examples [][]byte) bool {
 	e := entry{message: message, examples: examples, size: int64(proto.Size(message))}
@@ -136,7 +137,7 @@ func (l *Log) drop(e entry) {
 // Counts returns how many messages were written and how many dropped.
 func (l *Log) Counts() (written, dropped int64) { return l.written.Load(), l.dropped.Load() }
 
-// Close writes what waits, and completes the files. It is idempotent.
+// Close writes the waiting messages, and completes the files. It is idempotent.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if !l.closed {
@@ -148,7 +149,7 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// write writes what comes until the Log is closed.
+// write writes messages until the Log is closed.
 func (l *Log) write(logs, examples *rotating) {
 	defer close(l.ended)
 	for e := range l.queue {
@@ -188,7 +189,7 @@ func (l *Log) writeOne(logs, examples *rotating, e entry) error {
 	return nil
 }
 
-// flush gives the system what was written, so that a kill loses none of it.
+// flush passes the written data to the system, so that a kill loses none of it.
 func flush(all ...*rotating) error {
 	for _, r := range all {
 		if err := r.flush(); err != nil {

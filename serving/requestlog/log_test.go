@@ -49,8 +49,8 @@ func records(t *testing.T, pattern string) (all [][]byte) {
 	return all
 }
 
-// Files are complete when they are large enough, or the log is closed. Examples are in
-// files of their own.
+// A file is complete when it is large enough, or the log is closed. Examples are in
+// separate files.
 func TestLog(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "requests")
 	l := open(t, prefix, Options{MaxFileBytes: 40})
@@ -84,8 +84,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A process that was killed leaves a file that ends within a record. The next log
-// completes it; a file that another log is writing stays.
+// A killed process leaves a file that ends within a record. The next log completes it;
+// it does not touch a file that another log is writing.
 func TestKilled(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "requests")
 	var torn strings.Builder
@@ -119,7 +119,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A request does not wait for a log that is behind: the message is dropped.
+// A request does not wait for a slow log: the message is dropped.
 func TestFullQueue(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "requests"), Options{QueueBytes: 1})
 	l.Add(message(1<<40), nil)

@@ -20,7 +20,8 @@ import (
 	"millrace/serving"
 )
 
-// besideSound attacks while another client asks soundly, each of whose requests must be answered.
+// besideSound attacks the server while another client sends normal requests, each of
+// which must be answered.
 func besideSound(t *testing.T, web *endpoint, attack func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -52,8 +53,8 @@ func dialRaw(t *testing.T, web *endpoint) net.Conn {
 	return conn
 }
 
-// Clients that send a byte of their headers, or of a short body, now and then are cut off, on the first request of a
-// connection and on later ones.
+// Clients that send one byte of their headers, or of a short body, from time to time
+// are disconnected, on the first request of a connection and on later ones.
 func TestSlowHeaders(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	s := serveModels(t, &serving.Options{}, "constant")
@@ -95,8 +96,8 @@ func TestSlowHeaders(t *testing.T) {
 	})
 }
 
-// flood writes a text again and again until the connection breaks, and returns how much it wrote. It gives
-// up at most.
+// flood writes a text repeatedly until the connection breaks, and returns how much it
+// wrote. It stops at most.
 func flood(conn net.Conn, text string, most int) (written int) {
 	text = strings.Repeat(text, max(1, (64<<10)/len(text)))
 	for written < most {
@@ -108,8 +109,8 @@ func flood(conn net.Conn, text string, most int) (written int) {
 	return written
 }
 
-// Headers, chunk sizes and trailers without an end break the connection after some kilobytes; what the system buffers
-// comes on top.
+// Endless headers, chunk sizes and trailers break the connection after some kilobytes,
+// in addition to what the system buffers.
 func TestEndlessHeaders(t *testing.T) {
 	web := start(t, &Options{MaxBodyBytes: 1 << 20}, "constant")
 	const post = "POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
@@ -134,8 +135,8 @@ func TestEndlessHeaders(t *testing.T) {
 	})
 }
 
-// Requests that are sent before the answers of others are answered in their order, and a client that takes no
-// answers is cut off.
+// Pipelined requests are answered in their order, and a client that does not read its
+// answers is disconnected.
 func TestPipelining(t *testing.T) {
 	s := serveModels(t, &serving.Options{}, "constant")
 	web := listenAs(t, s, &ServerOptions{Options: Options{Logger: quiet}}, func(w *Server) { w.web.WriteTimeout = 200 * time.Millisecond })
@@ -174,7 +175,7 @@ func TestPipelining(t *testing.T) {
 	})
 }
 
-// Bodies that nest deeply are refused, wherever they do: each level would take stack.
+// Deeply nested bodies are refused everywhere, because each level would take stack.
 func TestDeepBodies(t *testing.T) {
 	web := start(t, nil, "constant", "examples")
 	const levels = 1_000_000
@@ -199,7 +200,7 @@ func TestDeepBodies(t *testing.T) {
 	})
 }
 
-// What looks like the path of a file is the name of no model.
+// A model name that looks like the path of a file is unknown.
 func TestPathsAreNames(t *testing.T) {
 	web := start(t, nil, "constant")
 	for _, path := range []string{
@@ -221,8 +222,8 @@ func TestPathsAreNames(t *testing.T) {
 	}
 }
 
-// A request that two servers could read differently is refused, and ends its connection: what follows it
-// is not taken for a request.
+// A request that two servers could read differently is refused, and ends its
+// connection, so the bytes after it are not read as a request.
 func TestAmbiguousLength(t *testing.T) {
 	web := start(t, nil, "constant")
 	const hidden = "GET /v1/models/constant HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -257,7 +258,8 @@ func TestAmbiguousLength(t *testing.T) {
 	}
 }
 
-// Handshakes of TLS that stall, are cut or are none end; a client beside them is answered.
+// Handshakes of TLS that stall, break off or are invalid end; another client is
+// answered meanwhile.
 func TestStalledHandshakes(t *testing.T) {
 	me := identity.New(t)
 	s := serveModels(t, &serving.Options{}, "constant")

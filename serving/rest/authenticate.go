@@ -8,7 +8,7 @@ import (
 	"millrace/serving/auth"
 )
 
-// shown is what a request shows of its client.
+// shown is the credentials of a request's client.
 type shown struct {
 	header       string // Authorization
 	certificates []*x509.Certificate
@@ -25,7 +25,7 @@ func (s shown) authenticated(ctx context.Context, who auth.Authenticator, r auth
 	return auth.WithIdentity(ctx, identity), nil
 }
 
-// verified returns the certificates of a client that the handshake has verified.
+// verified returns the client certificates that the handshake has verified.
 func verified(state *tls.ConnectionState) []*x509.Certificate {
 	if state == nil || len(state.VerifiedChains) == 0 {
 		return nil

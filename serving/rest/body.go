@@ -17,7 +17,7 @@ import (
 func (c *call) text() ([]byte, error) {
 	from, length := c.body()
 	most := c.options.MaxBodyBytes
-	if length > most { // refused by its header, before any of it is read
+	if length > most { // refused by its header, before it is read
 		return nil, invalid("the body of %d bytes: %w", length, &http.MaxBytesError{Limit: most})
 	}
 	if err := c.lease.Check(max(length, 0)); err != nil {
@@ -45,10 +45,10 @@ func (c *call) text() ([]byte, error) {
 	return text, err
 }
 
-// minCompressed is how long an answer is at least that is compressed.
+// minCompressed is the length from which on an answer is compressed.
 const minCompressed = 1024
 
-// respond sends an answer, compressed if the client takes that.
+// respond sends an answer, compressed if the client accepts that.
 func (c *call) respond(status int, body []byte, retry bool) error {
 	a := &c.scratch.reply
 	*a = answer{status: status, body: body, cors: c.options.EnableCORS, retry: retry, lease: &c.lease}
@@ -69,7 +69,7 @@ func (c *call) respond(status int, body []byte, retry bool) error {
 	return c.send(a)
 }
 
-// acceptsGzip reports whether a client takes gzip, by its Accept-Encoding.
+// acceptsGzip reports whether a client accepts gzip, by its Accept-Encoding.
 func acceptsGzip(accepted string) bool {
 	for encoding := range strings.SplitSeq(accepted, ",") {
 		name, quality, _ := strings.Cut(encoding, ";")

@@ -33,18 +33,19 @@ What is left goes to ParseFloat.
 // powers are the powers of ten that a float of 64 bits holds exactly.
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// The digits of simple numbers, and what of a float of 64 bits one of 32 leaves out.
+// The digits of simple numbers, and the bits of a 64-bit float that a 32-bit float does
+// not have.
 const (
 	mostDigits   = 19
 	leftOut      = 1<<29 - 1
-	half32       = 1 << 28 // what is left out in the middle between two floats of 32 bits
-	slack        = 4       // more than the error of what is not exact
+	half32       = 1 << 28 // the value of these bits in the middle between two 32-bit floats
+	slack        = 4       // more than the error of inexact numbers
 	mostExponent = 99
 )
 
-// parseDecimal returns the simple number at the start of text and its length. The length
-// is 0 if there is none, or another kind of number. If exact is true, the number is
-// correctly rounded; else its last bits may be wrong.
+// parseDecimal returns the simple number at the start of text and its length. The
+// length is 0 if there is no number, or one of another kind. If exact is true, the
+// number is correctly rounded; else its last bits may be wrong.
 func parseDecimal(text []byte) (v float64, length int, exact bool) {
 	i, negative := 0, false
 	if len(text) > 0 && text[0] == '-' {
@@ -97,8 +98,8 @@ func addDigits(number uint64, text []byte, i int) (uint64, int) {
 	return number, i
 }
 
-// parseExponent returns the exponent at the start of text, behind the e, and its length.
-// The length is 0 if there is none, or a large one.
+// parseExponent returns the exponent at the start of text, after the e, and its length.
+// The length is 0 if there is no exponent, or a large one.
 func parseExponent(text []byte) (v, length int) {
 	i, negative := 0, false
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -119,8 +120,8 @@ func parseExponent(text []byte) (v, length int) {
 	return v, i
 }
 
-// decimal takes a simple number if the elements are floats. It reports false, and
-// stays, if there is none.
+// decimal reads a simple number if the elements are floats. If there is none it returns
+// false and does not move.
 func (b *builder) decimal(s *scanner) bool {
 	if b.dtype != tfbridge.Float && b.dtype != tfbridge.Double {
 		return false
@@ -144,9 +145,9 @@ func (b *builder) decimal(s *scanner) bool {
 	return true
 }
 
-// decimals takes the simple numbers, each with the comma behind it, that come next in a
-// list whose elements stand inside of level lists. It returns how many. What it leaves to add
-// has the last element at least.
+// decimals reads the simple numbers, each with its comma, that come next in a list; the
+// elements are inside level lists. It returns their number. It leaves at least the last
+// element to add.
 func (b *builder) decimals(s *scanner, level int) (n int) {
 	if b.rank >= 0 && b.rank != level {
 		return 0

@@ -54,7 +54,8 @@ func appendColumns(b []byte, m *scratch, outputs []batching.Output) ([]byte, err
 	return append(b, "}\n"...), nil
 }
 
-// appendNamed appends what writers give: by name, unless there is only one.
+// appendNamed appends the values of writers: by name, or without a name if there is
+// only one.
 func appendNamed(b []byte, writers []writer, value func([]byte, *writer) []byte) []byte {
 	if len(writers) == 1 {
 		return value(b, &writers[0])
@@ -124,7 +125,7 @@ func (w *writer) init(o *batching.Output) (err error) {
 	return err
 }
 
-// value appends the next values, nested as the dimensions from dim on say.
+// value appends the next values, nested by the dimensions from dim on.
 func (w *writer) value(b []byte, dim int) []byte {
 	if dim >= len(w.shape) {
 		w.at++
@@ -180,7 +181,7 @@ func elementsOf(name string, t *tfbridge.Tensor) (func(b []byte, i int64) []byte
 	return nil, millrace.Errorf(millrace.ErrModel, "values of type %v cannot be written as JSON", t.DataType())
 }
 
-// each returns a function that appends an element of a tensor by append.
+// each returns a function that appends an element of a tensor with the given function.
 func each[T any](t *tfbridge.Tensor, append func([]byte, T) []byte) (func([]byte, int64) []byte, error) {
 	view, err := tfbridge.View[T](t)
 	return func(b []byte, i int64) []byte { return append(b, view[i]) }, err
@@ -194,8 +195,9 @@ func appendUint[T uint8 | uint16 | uint32 | uint64](b []byte, v T) []byte {
 	return strconv.AppendUint(b, uint64(v), 10)
 }
 
-// appendFloat appends a number as TensorFlow Serving writes it: recognizable as a
-// floating point number, and by a word if it is not finite, which is not JSON.
+// appendFloat appends a number in TensorFlow Serving's form: recognizable as a
+// floating-point number. A number that is not finite, which JSON does not have, is a
+// word.
 func appendFloat(b []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):

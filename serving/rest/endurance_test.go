@@ -45,8 +45,7 @@ func digitsLoad(address string) load.Options {
 	}
 }
 
-// measured makes a load. No request may be lost, or get another answer than a
-// prediction or a refusal.
+// measured makes a load. Each request must be answered, with a prediction or a refusal.
 func measured(ctx context.Context, t *testing.T, o load.Options) *load.Result {
 	t.Helper()
 	r, err := load.Run(ctx, o)
@@ -64,8 +63,8 @@ func measured(ctx context.Context, t *testing.T, o load.Options) *load.Result {
 	return r
 }
 
-// More requests than the queue holds are answered or refused, every one, and
-// afterwards none is refused.
+// If there are more requests than the queue holds, every one is answered or refused,
+// and afterwards none is refused.
 func TestOverload(t *testing.T) {
 	s, o := serveDigits(t, digitsModel, overloadedOptions())
 	o.Duration = time.Second / 4
@@ -84,8 +83,8 @@ func TestOverload(t *testing.T) {
 	s.Close()
 }
 
-// A request that is one too many is refused before its body is read: whatever that
-// holds, the status is 503.
+// A request above the limit is refused before its body is read: the status is 503
+// whatever the body contains.
 func TestRefusedUnread(t *testing.T) {
 	s, o := serveDigits(t, digitsModel, &serving.Options{FileSystemPollWait: -1, MaxConcurrentRequests: 1})
 	v, err := s.Acquire(serving.ModelSpec{Name: "m"})
@@ -109,7 +108,7 @@ func TestRefusedUnread(t *testing.T) {
 	}
 }
 
-// No request fails while one version takes over from another again and again.
+// No request fails while versions repeatedly replace each other.
 func TestReloadsUnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir, 1)
@@ -147,7 +146,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	}
 }
 
-// publish makes a version of digits in a folder, at once.
+// publish adds a version of digits to a folder, in one step.
 func publish(t *testing.T, dir string, n int64) {
 	t.Helper()
 	made := filepath.Join(dir, "new")

@@ -82,8 +82,8 @@ func comma(b []byte, i int) []byte {
 	return b
 }
 
-// examples reads the Examples of a request, serialized, and acquires the version that
-// it names. The caller releases it.
+// examples reads the serialized Examples of a request, and acquires the version that it
+// names. The caller releases the version.
 func (c *call) examples(ctx context.Context) (*request, *serving.Version, []string, error) {
 	text, err := c.text()
 	if err != nil {
@@ -108,8 +108,8 @@ func (c *call) examples(ctx context.Context) (*request, *serving.Version, []stri
 	return r, v, records, nil
 }
 
-// records returns the serialized Examples of a request, as the manifest of a loader
-// says or, if there is none, as their values do.
+// records returns the serialized Examples of a request, in the form of a loader's
+// manifest or, if there is none, of their values.
 //
 // Each record has the features that all share, so a short body can make large ones: the
 // lease grows with each record.
@@ -144,9 +144,9 @@ func (r *request) records(plan *loaders.Plan, lease *budget.Lease) ([]string, er
 	return records, err
 }
 
-// addValue takes a value of a feature. The first value decides of which kind the
-// others must be: strings or bytes, whole numbers, or numbers with a decimal point,
-// an exponent or no finite value.
+// addValue takes a value of a feature. The first value decides the kind of all: strings
+// or bytes, whole numbers, or floats, which have a decimal point or an exponent or are
+// not finite.
 func addValue(s *scanner, name string, f *example.Feature) error {
 	switch c := s.peek(); c {
 	case '"', '{':
@@ -170,7 +170,7 @@ func addValue(s *scanner, name string, f *example.Feature) error {
 	return addInt(s, name, f, string(text))
 }
 
-// bytesValue takes a string, or bytes in base64, which begin with c.
+// bytesValue reads a string, or bytes in base64; c is the first byte of the value.
 func (s *scanner) bytesValue(c byte) ([]byte, error) {
 	if c == '{' {
 		return s.b64()
@@ -178,7 +178,7 @@ func (s *scanner) bytesValue(c byte) ([]byte, error) {
 	return s.string()
 }
 
-// addFloat adds a number, or true and false, which have an e too.
+// addFloat adds a number, or true or false, which contain an e as floats do.
 func addFloat(s *scanner, name string, f *example.Feature, text string) error {
 	if text == "true" || text == "false" {
 		return addInt(s, name, f, text)
@@ -213,8 +213,8 @@ func addInt(s *scanner, name string, f *example.Feature, text string) error {
 	return nil
 }
 
-// become makes a feature without a kind one of a kind. It reports false for a feature
-// of another kind.
+// become sets the kind of a feature that has none. It returns false for a feature of
+// another kind.
 func become(f *example.Feature, kind example.Kind) bool {
 	if f.Kind == example.None {
 		f.Kind = kind

@@ -12,8 +12,8 @@ import (
 	"millrace/serving/budget"
 )
 
-// exchange is a request and the way back to its client. [Server] has one of fasthttp
-// and [NewHandler] one of net/http; all that is between them is the same code.
+// exchange is a request and the way back to its client. [Server] has an implementation
+// for fasthttp and [NewHandler] one for net/http; all other code is the same.
 type exchange interface {
 	method() string
 	path() string // still escaped
@@ -22,9 +22,9 @@ type exchange interface {
 	// carrier has the request's headers for tracing.
 	carrier() propagation.TextMapCarrier
 	// body returns the body as the client sent it, and its length, which is negative if
-	// the client does not tell.
+	// the client does not give it.
 	body() (io.Reader, int64)
-	// shown returns what the request shows of its client.
+	// shown returns the request's credentials.
 	shown() shown
 	// limit returns a context for the work on a request that began at a time. It ends after
 	// timeout, when the client closes the connection, or when end is called.
@@ -34,7 +34,7 @@ type exchange interface {
 	send(a *answer) error
 }
 
-// answer is what goes back to the client.
+// answer is the response to the client.
 type answer struct {
 	status int
 	body   []byte
@@ -79,8 +79,8 @@ func (x *netExchange) carrier() propagation.TextMapCarrier {
 	return propagation.HeaderCarrier(x.request.Header)
 }
 
-// limit leaves the connection to net/http, which cancels the request's own context. A body
-// gets the time that Server gives it, if the connection knows deadlines.
+// limit leaves the connection to net/http, which cancels the request's own context. A
+// body gets the same time as in Server, if the connection supports deadlines.
 func (x *netExchange) limit(ctx context.Context, began time.Time, timeout time.Duration) (context.Context, func()) {
 	_ = http.NewResponseController(x.writer).SetReadDeadline(began.Add(2 * timeout))
 	return context.WithDeadline(ctx, began.Add(timeout))

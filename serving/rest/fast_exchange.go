@@ -45,16 +45,16 @@ func (x *fastExchange) body() (io.Reader, int64) {
 	return bytes.NewReader(nil), 0
 }
 
-// limit leaves the timeout, which is that of the server, to the watcher.
+// limit leaves the timeout to the watcher, because it is the server's timeout.
 func (x *fastExchange) limit(ctx context.Context, began time.Time, _ time.Duration) (context.Context, func()) {
 	w := x.watcher.add(ctx, x.Conn(), began)
 	return w, w.end
 }
 
-// varyKey and varyValue are a header in the form that fasthttp takes as it is.
+// varyKey and varyValue are a header in the form that fasthttp uses without a copy.
 var varyKey, varyValue = []byte("Vary"), []byte(vary)
 
-// mostCopied is how long an answer is at most that is copied into the memory that
+// mostCopied is the largest length of an answer that is copied into the memory that
 // fasthttp keeps for each connection.
 const mostCopied = 16 << 10
 
@@ -93,7 +93,7 @@ func (x *fastExchange) send(a *answer) error {
 // leaseKey is the key of the lease of an answer.
 type leaseKey struct{}
 
-// fastCarrier hands the headers of a request to tracing.
+// fastCarrier gives the headers of a request to tracing.
 type fastCarrier struct{ header *fasthttp.RequestHeader }
 
 func (c fastCarrier) Get(key string) string { return string(c.header.Peek(key)) }

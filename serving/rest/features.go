@@ -13,17 +13,17 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// features are the features of a record by name: one list each, or of a feature list
-// one for each element.
+// features are the features of a record by name: one list for each feature, or for a
+// feature list one list for each element.
 type features map[string]feature
 
-// feature is what a record stores of a feature.
+// feature is the stored form of a feature.
 type feature struct {
 	lists    []example.Feature
 	sequence bool // it is a feature list
 }
 
-// over returns the features and those of a context that they do not replace.
+// over returns the features, and those of a context that they do not replace.
 func (f features) over(context features) features {
 	all := maps.Clone(context)
 	if all == nil {
@@ -33,8 +33,8 @@ func (f features) over(context features) features {
 	return all
 }
 
-// marshal returns the record: an Example, or a SequenceExample if the manifest of a
-// loader says so.
+// marshal returns the record: an Example, or a SequenceExample if a loader's manifest
+// declares it.
 func (f features) marshal(plan *loaders.Plan) string {
 	var plain []example.Named
 	var lists []example.NamedList
@@ -74,7 +74,7 @@ func parseFeatures(s *scanner, plan *loaders.Plan) (features, error) {
 	return all, err
 }
 
-// featureOf returns what the manifest says about a feature that the loader reads.
+// featureOf returns the manifest's declaration of a feature that the loader reads.
 func featureOf(plan *loaders.Plan, name string) *spec.Feature {
 	if plan == nil {
 		return nil
@@ -87,9 +87,9 @@ func featureOf(plan *loaders.Plan, name string) *spec.Feature {
 	return nil
 }
 
-// parseKnown takes a feature as its manifest says: numbers of the kind that records
-// store, nested as the shape is or in one list. The bytes of a raw feature may be
-// given as numbers, or as they are in base64.
+// parseKnown reads a feature by its declaration in the manifest: numbers of the stored
+// kind, nested like the shape or in one list. The bytes of a raw feature may be given
+// as numbers, or in base64.
 func parseKnown(s *scanner, f *spec.Feature, sequences bool) (feature, error) {
 	at := *s
 	packed := f.Kind == spec.Raw && startsText(&at)
@@ -125,8 +125,8 @@ func startsText(s *scanner) bool {
 	return c == '"' || c == '{'
 }
 
-// fits reports whether nested lists have a shape, or are one list, or one value, with
-// as many values. A first dimension of -1 is any.
+// fits reports whether nested lists have a shape, or are a single list or a single
+// value with as many values. A first dimension of -1 allows any size.
 func fits(shape, want []int64) bool {
 	same := func(got, want int64) bool { return want < 0 || got == want }
 	if slices.EqualFunc(shape, want, same) {
@@ -146,7 +146,7 @@ func fits(shape, want []int64) bool {
 	return n == spec.NumElements(want)
 }
 
-// storedValues returns the values as a record stores them, in one list.
+// storedValues returns the values in their stored form, in one list.
 func storedValues(b *builder, f *spec.Feature, packed bool) example.Feature {
 	order := binary.NativeEndian
 	switch {

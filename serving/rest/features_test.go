@@ -42,7 +42,7 @@ func startLoader(t *testing.T, model string, sequences bool, features ...fixture
 	return web
 }
 
-// Features by manifest are what the same records give.
+// Features by manifest give the same result as the same records.
 func TestFeatures(t *testing.T) {
 	web := startLoader(t, "outputs", false,
 		fixture.Object{"name": "image", "dtype": "float32", "shape": []int{8, 8}, "deserialize_type": "raw", "deserialize_args": fixture.Object{"endian": "big"}},
@@ -101,14 +101,14 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// askPlain asks the default signature.
+// askPlain sends a request to the default signature.
 func askPlain(t *testing.T, web *endpoint, body string) (int, string) {
 	t.Helper()
 	return ask(t, web, "POST", "/v1/models/m:predict", body)
 }
 
-// A manifest of feature lists makes SequenceExamples of JSON. A whole number stands for
-// a float there.
+// With a manifest of feature lists JSON becomes SequenceExamples. A whole number may be
+// used for a float there.
 func TestFeatureLists(t *testing.T) {
 	web := startLoader(t, "windows", true, fixture.Object{"name": "x", "dtype": "float32", "shape": []int{}, "var_len": true, "deserialize_type": "float"})
 	predict := func(body string) string {

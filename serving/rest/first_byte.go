@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// patientListener accepts connections whose clients may send their first byte as late as
-// that of any later request. A client that keeps connections ready opens some that it
-// needs only after a while. fasthttp gives the first byte of a connection the time of the
-// headers, and then answers a request that nobody has made: a client that asks at
-// that moment takes this answer for its own.
+// patientListener accepts connections whose clients may send their first byte as late
+// as they may send later requests. A client that keeps spare connections opens some
+// that it needs only after a while. fasthttp limits the time to the first byte of a
+// connection like the time for the headers, and then answers a request that was never
+// made: a client that sends a request at that moment takes this answer for its own.
 type patientListener struct {
 	net.Listener
 	idle, header time.Duration // how long the first byte may take, and the headers that begin with it
 }
 
-// Accept returns the next connection. One of TLS is left as it is, for its client
-// speaks at once.
+// Accept returns the next connection. A TLS connection is returned unchanged, because
+// its client sends at once.
 func (l patientListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if _, plain := c.(syscall.Conn); err != nil || !plain {
@@ -41,8 +41,8 @@ type patientConn struct {
 // NetConn returns the connection of the system.
 func (c *patientConn) NetConn() net.Conn { return c.Conn }
 
-// SetReadDeadline sets when reading fails. Before the first byte that is the connection's
-// own affair.
+// SetReadDeadline sets when reading fails. Before the first byte the connection sets
+// its own deadline.
 func (c *patientConn) SetReadDeadline(t time.Time) error {
 	if !c.begun.Load() {
 		t = time.Now().Add(c.idle)
@@ -50,7 +50,7 @@ func (c *patientConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Read reads what has come.
+// Read reads the bytes that have arrived.
 func (c *patientConn) Read(b []byte) (n int, err error) {
 	n, err = c.Conn.Read(b)
 	switch {

@@ -13,14 +13,14 @@ import (
 	"millrace/serving/batching"
 )
 
-// slowest is how long an answer may take: no body is a reason to keep a client.
+// slowest is how long an answer may take: no body may make a client wait longer.
 const slowest = 10 * time.Second
 
-// fuzzedPaths are what bodies are sent to.
+// fuzzedPaths are the paths to which bodies are sent.
 var fuzzedPaths = []string{"linear:predict", "strings:predict", "examples:predict", "examples:classify", "examples:regress", "two_signatures:predict"}
 
-// FuzzBodies sends bodies of any kind to models. Each is answered in time, and no
-// fault of a body is the server's.
+// FuzzBodies sends bodies of any kind to models. Each is answered in time, and never
+// with a server error.
 func FuzzBodies(f *testing.F) {
 	testruntime.Need(f)
 	var configs []serving.ModelConfig

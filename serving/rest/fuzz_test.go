@@ -16,8 +16,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// FuzzScanner compares what the scanner accepts with what encoding/json does,
-// except for words that are not JSON.
+// FuzzScanner compares the inputs that the scanner accepts with those that
+// encoding/json accepts, except for words that are not JSON.
 func FuzzScanner(f *testing.F) {
 	for _, text := range []string{`{"a": [1, -2.5e+3, "x\u00e9\\", null, true], "b": {}}`, `[NaN, -Infinity]`, `[1,]`, `01`, `"\x"`, `{"b64": "AA=="}`} {
 		f.Add([]byte(text))
@@ -85,7 +85,7 @@ func FuzzPath(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, post bool) {
 		if !ascii(text) {
-			return // K is a letter of Kelvin to the patterns, too; EscapedPath has no such
+			return // to the patterns the Kelvin sign is a letter K, too; EscapedPath has none
 		}
 		method := map[bool]string{true: "POST", false: "GET"}[post]
 		var want path

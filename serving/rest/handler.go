@@ -30,20 +30,22 @@ import (
 type Options struct {
 	// Timeout is the longest time for a request. 0: 30 s, as in TensorFlow Serving.
 	Timeout time.Duration
-	// NumThreads is how many requests for predictions are answered at a time; more wait. 0: any number.
+	// NumThreads is how many requests for predictions are answered at a time; further
+	// ones wait. 0: any number.
 	NumThreads int
 	// MaxBodyBytes is the longest body of a request, after decompression. 0: 64 MiB.
 	MaxBodyBytes int64
 	// EnableCORS answers requests of pages from other sites.
 	EnableCORS bool
-	// OnRequest is told of each request when it is answered. Nil: nobody is.
+	// OnRequest is called after each answer. It may be nil.
 	OnRequest func(Request)
-	// Authenticate is asked before the body of a request is read; see [auth.Authenticator].
-	// Nil: everybody may ask.
+	// Authenticate is called before the body of a request is read; see
+	// [auth.Authenticator]. Nil: every request is allowed.
 	Authenticate auth.Authenticator
 	// Tracer makes a span of each request. Nil: none.
 	Tracer trace.TracerProvider
-	// Logger is told of failures that the client did not make. Nil: slog.Default.
+	// Logger receives messages about failures that the client did not cause. Nil:
+	// slog.Default.
 	Logger *slog.Logger
 }
 
@@ -54,7 +56,7 @@ type Request struct {
 	Code   tfbridge.Code
 	Took   time.Duration
 
-	Version int64 // 0: none was found
+	Version int64 // 0 if none was found
 }
 
 // handler answers requests from a server's models.
@@ -63,14 +65,14 @@ type handler struct {
 	options Options
 	scratch sync.Pool // of *scratch
 	threads slots.Slots
-	refused atomic.Pointer[failure] // of the last overload
+	refused atomic.Pointer[failure] // for the last overload
 }
 
-// NewHandler returns a handler of /v2 and of the paths below /v1 and /v2, for a server of net/http. Many
-// goroutines may use it. [Server] answers the same requests in less time.
+// NewHandler returns a handler of /v2 and of the paths below /v1 and /v2, for a server
+// of net/http. Many goroutines may use it. [Server] answers the same requests faster.
 func NewHandler(s *serving.Server, o *Options) http.Handler { return newHandler(s, o) }
 
-// newHandler returns what answers requests.
+// newHandler returns a handler.
 func newHandler(s *serving.Server, o *Options) *handler {
 	h := &handler{server: s}
 	if o != nil {
@@ -116,11 +118,11 @@ type call struct {
 	began      time.Time
 	spec       serving.ModelSpec
 	does       string // "predict" and so on; see [Request]
-	open       bool   // everybody may ask
+	open       bool   // no authentication is needed
 	scratch    *scratch
-	version    int64        // 0: none was found
+	version    int64        // 0 if none was found
 	jsonLength int          // 0, unless binary data follow the JSON
-	lease      budget.Lease // of what the request takes in memory
+	lease      budget.Lease // for the memory that the request takes
 }
 
 // endSpan ends the span of the request.
@@ -189,7 +191,7 @@ func (c *call) lowerPriority() {
 	}
 }
 
-// parsePath finds out what the request asks for.
+// parsePath reads the request's path.
 func (c *call) parsePath() error {
 	method, path := c.method(), c.path()
 	p, ok := splitPath(method, path)
@@ -281,11 +283,11 @@ type failure struct {
 	code   tfbridge.Code
 	status int
 	body   []byte
-	retry  bool // the client may try again soon
+	retry  bool // the client may soon try again
 }
 
-// failureOf returns the answer to an error. Of an overloaded server nearly all errors are the
-// same one, so the last one's answer is kept.
+// failureOf returns the answer to an error. Nearly all errors of an overloaded server
+// are the same value, so the last answer is cached.
 func (h *handler) failureOf(err error) failure {
 	known, overloaded := err.(*millrace.Error)
 	overloaded = overloaded && known.Class == millrace.ErrOverloaded

@@ -7,7 +7,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// builders make the inputs of a request: a few, for which a map would be slower.
+// builders make the inputs of a request. There are few, so a map would be slower.
 type builders []*builder
 
 // add adds a builder of an input.
@@ -43,8 +43,8 @@ func (all builders) haveBytes() bool {
 	return !slices.ContainsFunc(all, func(b *builder) bool { return b.dtype.Size() == 0 })
 }
 
-// tensors returns the inputs as tensors. The caller closes them, also those that come
-// with an error.
+// tensors returns the inputs as tensors. The caller closes them, even if there is an
+// error.
 func (all builders) tensors() (map[string]*tfbridge.Tensor, error) {
 	tensors := make(map[string]*tfbridge.Tensor, len(all))
 	for _, b := range all {
@@ -94,7 +94,7 @@ func columns(s *scanner, infos map[string]tfbridge.TensorInfo) (all builders, er
 	err = s.object(func(name string) error {
 		info, ok := infos[name]
 		if !ok {
-			_, err := s.skip() // TensorFlow Serving ignores what it has no use for
+			_, err := s.skip() // TensorFlow Serving ignores unknown keys
 			return err
 		}
 		if all.of(name) != nil {

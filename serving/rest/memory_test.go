@@ -43,8 +43,8 @@ func waitEmpty(t *testing.T, b *budget.Budget) {
 	}
 }
 
-// Requests that take more memory than there is are refused: by their header, while
-// they inflate, for their tensors, and for their answers. All of it comes back.
+// Requests that need more memory than there is are refused: by their header, while they
+// inflate, for their tensors, and for their answers. All memory returns.
 func TestRequestMemory(t *testing.T) {
 	const limit = 1 << 20
 	s := serveModels(t, &serving.Options{RequestMemory: limit}, "constant")
@@ -108,8 +108,8 @@ func post(t *testing.T, at, headers string, body []byte) (*http.Response, string
 	return a, string(text)
 }
 
-// A server that is full says when to try again, and answers short requests meanwhile.
-// Bodies that do not go on are given up when their time is over.
+// A full server says when to try again, and answers short requests meanwhile.
+// Incomplete bodies are dropped when their time is over.
 func TestRequestMemoryHalfSent(t *testing.T) {
 	s := serveModels(t, &serving.Options{RequestMemory: 8 << 20}, "constant")
 	options := Options{Logger: quiet, Timeout: time.Second}
@@ -143,14 +143,14 @@ func TestRequestMemoryHalfSent(t *testing.T) {
 		for _, c := range conns[:3] {
 			c.Close()
 		}
-		waitEmpty(t, s.Memory) // the others' time is over
+		waitEmpty(t, s.Memory) // the time of the others is over
 		for _, c := range conns {
 			c.Close()
 		}
 	}
 }
 
-// Answers whose clients do not take them count until the clients leave.
+// Answers that clients do not read count until the clients leave.
 func TestRequestMemoryAnswers(t *testing.T) {
 	s := serveModels(t, &serving.Options{RequestMemory: 512 << 20}, "constant")
 	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet, Timeout: time.Minute}})
@@ -172,7 +172,7 @@ func TestRequestMemoryAnswers(t *testing.T) {
 	waitEmpty(t, s.Memory)
 }
 
-// Requests that share features make large records of short bodies.
+// Requests that share features can make large records from short bodies.
 func TestRequestMemoryContext(t *testing.T) {
 	s := serveModels(t, &serving.Options{RequestMemory: 64 << 20}, "regressor")
 	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet}})

@@ -26,31 +26,34 @@ import (
 	"millrace/serving/batching"
 )
 
-// overloadedEnv makes TestOverloadedServer the server of TestLongOverload.
+// overloadedEnv makes the test process run TestOverloadedServer as the server of
+// TestLongOverload.
 const overloadedEnv = "MILLRACE_TEST_OVERLOADED"
 
-// Connections of the load that saturates, as many as rows may wait, so that none is refused; and of
-// the overload, so many that a request hardly ever waits for one.
+// Connections of the saturating load: as many as rows may wait, so that none is
+// refused. Connections of the overload: so many that a request hardly ever waits for
+// one.
 const saturatingConnections, overloadConnections = 64, 4096
 
-// settled is how long a load must be for its first quarter to settle the memory: the threads
-// that run the model get caches of malloc of their own, the last ones after a minute.
+// settled is how long a load must last for its first quarter to settle the memory: the
+// threads that run the model get their own malloc caches, the last ones after a minute.
 const settled = 5 * time.Minute
 
-// overloadedOptions are those of a server whose queue is short.
+// overloadedOptions are the options of a server with a short queue.
 func overloadedOptions() *serving.Options {
 	return &serving.Options{FileSystemPollWait: -1, Batching: &batching.Options{MaxBatchSize: 16, MaxEnqueuedBatches: 4}}
 }
 
-// "make soak" keeps a server at 1.5 times its saturation load for ten minutes, as an open
-// load. No request is lost, memory stays flat, the server refuses what is too much within
-// 10 ms, and after a second it is as before. The server is a process with processors of its
-// own: where it shares them, the generator's threads take its place for longer than that, and
-// the times are told, not judged.
+// "make soak" keeps a server at 1.5 times its saturation load for ten minutes, as an
+// open load. No request is lost, memory stays flat, the server refuses the surplus
+// within 10 ms, and after a second it is as before. The server is a process with its
+// own processors. Where it shares them, the generator's threads delay it for longer
+// than that, and the times are only logged.
 //
-// The server's time for a refusal goes from the first byte that it has read until the last that it has
-// written. The client's begins when the request should have arrived. A server whose processors are all busy
-// reads some requests late, so of the clients the median is judged.
+// The server's time for a refusal is from the first byte that it has read to the last
+// that it has written. The client's begins when the request should have arrived. A
+// server whose processors are all busy reads some requests late, so the test checks the
+// median of the clients' times.
 func TestLongOverload(t *testing.T) {
 	if !soak.Long() {
 		t.Skip("takes minutes: make soak")
@@ -101,8 +104,8 @@ func answered(r *load.Result) float64 {
 	return 100 * float64(r.OK().N) / float64(all)
 }
 
-// startOverloaded starts TestOverloadedServer, and returns its address and process. It reports
-// whether the server has processors of its own.
+// startOverloaded starts TestOverloadedServer, and returns its address and process. It
+// reports whether the server has its own processors.
 func startOverloaded(t *testing.T) (address string, process int, apart bool) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestOverloadedServer$", "-test.timeout=0")
@@ -159,10 +162,10 @@ func TestOverloadedServer(t *testing.T) {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// refusals measures how long a server takes for its refusals. It is also the handler that
-// tells it, and then begins anew.
+// refusals measures how long a server takes for its refusals. It is also the handler
+// that returns the times, and then starts again.
 type refusals struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	begun map[net.Conn]time.Time
 	times load.Histogram
 }
@@ -170,7 +173,7 @@ type refusals struct {
 // ownTime is how long refusals take.
 type ownTime struct{ P50, P99 time.Duration }
 
-// measure has a server that does not serve yet tell of its requests.
+// measure makes a server that does not serve yet report its requests.
 func (r *refusals) measure(web *Server) {
 	answer, note := web.web.Handler, web.web.ConnState
 	web.web.Handler = func(ctx *fasthttp.RequestCtx) {
@@ -187,7 +190,7 @@ func (r *refusals) measure(web *Server) {
 	}
 }
 
-// note notes that a first byte was read, or that all was written.
+// note records that a first byte was read, or that everything was written.
 func (r *refusals) note(c net.Conn, state fasthttp.ConnState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +211,7 @@ func (r *refusals) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	r.times = load.Histogram{}
 }
 
-// ownTimes asks a server of refusals.
+// ownTimes requests the times of refusals from a server.
 func ownTimes(t *testing.T, address string) (times ownTime) {
 	t.Helper()
 	a, err := http.Get("http://" + address + "/refusals")

@@ -61,7 +61,7 @@ func cutPrefix(s, prefix string) (rest string, found bool) {
 	return s[len(prefix):], true
 }
 
-// cutName cuts off what stands before the next slash or colon.
+// cutName cuts off the part before the next slash or colon.
 func cutName(s string) (name, rest string) {
 	if i := strings.IndexAny(s, "/:"); i >= 0 {
 		return s[:i], s[i:]

@@ -29,9 +29,10 @@ func payload(t *testing.T, web *endpoint, signature string, b []byte) (int, stri
 	return answer.StatusCode, string(text)
 }
 
-// TestServerSurvivesHostileTensors gives a model that parses tensors of its requests
-// a variant that lies, which would end the server, and spoiled TensorProtos: each is
-// answered by a value or by 400, and sound requests get their values.
+// TestServerSurvivesHostileTensors sends, to a model that parses tensors of its
+// requests, a variant with false contents, which would crash the server, and spoiled
+// TensorProtos. Each is answered by a value or by 400, and normal requests get their
+// values.
 func TestServerSurvivesHostileTensors(t *testing.T) {
 	web := start(t, nil, "payloads")
 	status, text := payload(t, web, "single", corrupt.LyingVariant())

@@ -4,5 +4,5 @@ package rest
 
 import "net"
 
-// closedByPeer reports false: only Unix tells without taking what there is to read.
+// closedByPeer returns false: only Unix can check this without reading the data.
 func closedByPeer(net.Conn) bool { return false }

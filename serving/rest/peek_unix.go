@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closedByPeer reports whether the other side has closed a connection and nothing that
-// it sent before is left to read.
+// closedByPeer reports whether the other side has closed a connection and all its data
+// has been read.
 func closedByPeer(conn net.Conn) bool {
 	for {
 		outer, ok := conn.(interface{ NetConn() net.Conn }) // tls.Conn, or one whose first bytes were read

@@ -23,7 +23,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.acquire(ctx) // before more work: it refuses what is too much
+	v, err := c.acquire(ctx) // before more work, because it refuses the surplus
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (c *call) predict(ctx context.Context) ([]byte, error) {
 	return c.predictTensors(ctx, r, v, inputs)
 }
 
-// predictRows answers a request whose rows go straight into a batch.
+// predictRows answers a request whose rows are copied directly into a batch.
 func (c *call) predictRows(ctx context.Context, r *request, b *batching.Batcher, inputs builders) (body []byte, err error) {
 	var room [2]batching.Rows
 	rows := room[:0]
@@ -69,7 +69,7 @@ func (c *call) predictRows(ctx context.Context, r *request, b *batching.Batcher,
 	return body, err
 }
 
-// predictTensors answers a request by tensors of its own.
+// predictTensors answers a request with its own tensors.
 func (c *call) predictTensors(ctx context.Context, r *request, v *serving.Version, inputs builders) ([]byte, error) {
 	tensors, err := inputs.tensors()
 	defer closeAll(tensors)
@@ -84,13 +84,13 @@ func (c *call) predictTensors(ctx context.Context, r *request, v *serving.Versio
 	return c.answerOf(r, outputsOf(outputs))
 }
 
-// answerOf returns the outputs in the format that the request has.
+// answerOf returns the outputs in the format of the request.
 func (c *call) answerOf(r *request, outputs []batching.Output) (answer []byte, err error) {
 	expected := answerBytes(outputs)
 	if err := c.lease.Grow(expected); err != nil {
 		return nil, err
 	}
-	defer func() { // what the encoding took, once more for the way to the client
+	defer func() { // the size of the encoding, counted again for the way to the client
 		err = cmp.Or(err, c.lease.Grow(2*int64(cap(answer))-expected))
 	}()
 	if r.found.of("inputs") == nil {
@@ -178,14 +178,14 @@ func protos(tensors map[string]*tfbridge.Tensor) map[string]*tfproto.TensorProto
 	return all
 }
 
-// request is the body of a request: an object whose values are not yet looked at.
+// request is the body of a request: an object whose values are not yet parsed.
 type request struct {
 	signature string
 	text      []byte
 	found     values
 }
 
-// values are where the values of the keys asked for begin: a few, for which a map
+// values are the positions of the values of the requested keys. There are few, so a map
 // would be slower.
 type values []value
 
@@ -207,16 +207,16 @@ func (v values) of(key string) *scanner {
 // key returns the key of the signature that the request names.
 func (r *request) key() string { return cmp.Or(r.signature, graph.DefaultSignature) }
 
-// parse finds the values of some keys of a body, and returns r, whose memory it uses. A key that is given twice
-// could be read in two ways, and is an error. What is wrong within instances and
-// inputs is found later, when they are taken.
+// parse finds the values of some keys of a body, and returns r, whose memory it uses. A
+// key that is given twice could be read in two ways, and is an error. Mistakes within
+// instances and inputs are found later, when they are parsed.
 func (r *request) parse(text []byte, keys ...string) (*request, error) {
 	*r = request{text: text, found: r.found[:0]}
 	s := &scanner{text: text}
 	if s.peek() == 0 {
 		return nil, s.errorf("The document is empty")
 	}
-	seen := make([]string, 0, 8) // of the keys that mean something
+	seen := make([]string, 0, 8) // known keys only
 	err := s.object(func(key string) error {
 		known := key == "signature_name" || slices.Contains(keys, key)
 		switch {
@@ -247,8 +247,8 @@ func (r *request) parse(text []byte, keys ...string) (*request, error) {
 	return r, err
 }
 
-// syntax returns what is wrong with the JSON of the values of the keys. Their own
-// type may complain about something else first.
+// syntax returns the JSON error in the values of the keys, which another error may have
+// hidden.
 func (r *request) syntax() error {
 	for _, v := range r.found {
 		s := v.from

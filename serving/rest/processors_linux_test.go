@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startApart starts a process on all processors but the last, which this process has for itself
-// from then on. Their threads then never take each other's place, and the times that a
-// client measures are the server's. It reports false, and starts the process as
-// usual, if there is only one processor.
+// startApart starts a process on all processors but the last, which this process keeps
+// for itself from then on. So their threads do not displace each other, and a client
+// measures only the server's times. If there is only one processor it starts the
+// process as usual and returns false.
 func startApart(t *testing.T, c *exec.Cmd) (apart bool) {
 	t.Helper()
 	var all, last unix.CPUSet
@@ -52,7 +52,7 @@ func startApart(t *testing.T, c *exec.Cmd) (apart bool) {
 	return true
 }
 
-// useProcessors has all threads of this process use some processors only.
+// useProcessors restricts all threads of this process to some processors.
 func useProcessors(t *testing.T, set *unix.CPUSet) {
 	t.Helper()
 	threads, err := os.ReadDir("/proc/self/task")

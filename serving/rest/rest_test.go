@@ -26,7 +26,7 @@ import (
 
 const testdata = "../../testdata/models/"
 
-// quiet is a logger of nothing.
+// quiet is a logger that drops everything.
 var quiet = slog.New(slog.DiscardHandler)
 
 // start serves models of testdata by their names, in batches.
@@ -66,13 +66,13 @@ func (e *endpoint) Close() {
 	e.close()
 }
 
-// listen has a server of models listen. The caller closes it.
+// listen lets a server of models listen. The caller closes it.
 func listen(t testing.TB, s *serving.Server, o *ServerOptions) *endpoint {
 	t.Helper()
 	return listenAs(t, s, o, func(*Server) {})
 }
 
-// listenAs is listen for a server whose limits are adjusted.
+// listenAs is listen for a server with adjusted limits.
 func listenAs(t testing.TB, s *serving.Server, o *ServerOptions, adjust func(*Server)) *endpoint {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -335,7 +335,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// A model that never ends is stopped, and the handler tells of it.
+// A model that never ends is stopped, and the handler reports it.
 func TestTimeout(t *testing.T) {
 	var told Request
 	web := start(t, &Options{Timeout: 20 * time.Millisecond, OnRequest: func(r Request) { told = r }}, "countdown")
@@ -347,7 +347,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// Pages of other sites may ask if that is enabled.
+// Pages of other sites may send requests if that is enabled.
 func TestCORS(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		web := start(t, &Options{EnableCORS: enabled}, "constant")
@@ -366,7 +366,7 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// A version that failed to load says why.
+// The error of a version that failed to load gives the reason.
 func TestStatusOfBrokenVersion(t *testing.T) {
 	testruntime.Need(t)
 	base := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// An answer has the rows of its request, of tensors that other requests share.
+// An answer has the rows of its request, from tensors that other requests share.
 func TestAnswerHasItsRows(t *testing.T) {
 	testruntime.Need(t)
 	var outputs []batching.Output
@@ -35,7 +35,7 @@ func TestAnswerHasItsRows(t *testing.T) {
 	}
 }
 
-// A value that is jumped over ends at its own bracket, whatever its strings hold.
+// A skipped value ends at its own bracket, whatever its strings contain.
 func TestJump(t *testing.T) {
 	for _, text := range []string{`["]"]`, `{"a": ["\"}]", {}]}`, `[[1, 2], "[[", {"]": 3}]`, `[]`} {
 		s := &scanner{text: []byte(text + `, "]"]}`)}

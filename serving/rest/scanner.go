@@ -47,7 +47,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// shown returns the beginning of the next token, for messages.
+// shown returns the beginning of the next token for messages.
 func (s *scanner) shown() string {
 	if s.peek() == 0 && s.at >= len(s.text) {
 		return "the end"
@@ -55,7 +55,7 @@ func (s *scanner) shown() string {
 	return millrace.QuoteData(s.text[s.at:min(len(s.text), s.at+20)])
 }
 
-// expect takes a byte.
+// expect reads a given byte.
 func (s *scanner) expect(c byte) error {
 	if s.peek() != c {
 		return s.errorf("want %q, got %s", c, s.shown())
@@ -64,12 +64,12 @@ func (s *scanner) expect(c byte) error {
 	return nil
 }
 
-// list calls element for each element of a list, which element takes.
+// list calls element for each element of a list; element reads it.
 func (s *scanner) list(element func(i int) error) (n int, err error) {
 	return s.sequence('[', ']', element)
 }
 
-// object calls member for each member of an object, of which it takes the value.
+// object calls member for each member of an object; member reads its value.
 func (s *scanner) object(member func(key string) error) error {
 	_, err := s.sequence('{', '}', func(int) error {
 		key, err := s.string()
@@ -113,7 +113,7 @@ func (s *scanner) sequence(open, end byte, element func(i int) error) (n int, er
 	}
 }
 
-// string takes a string and returns what it stands for.
+// string reads a string and returns its unescaped value.
 func (s *scanner) string() ([]byte, error) {
 	if err := s.expect('"'); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *scanner) string() ([]byte, error) {
 	return nil, s.errorf("the string has no end")
 }
 
-// unescape returns what a string in quotes stands for.
+// unescape returns the value of a quoted string.
 func (s *scanner) unescape(quoted []byte) ([]byte, error) {
 	var text string
 	if err := json.Unmarshal(quoted, &text); err != nil {
@@ -165,7 +165,7 @@ func (s *scanner) isB64() bool {
 	return err == nil && n == 1
 }
 
-// b64 takes bytes in base64, with or without padding.
+// b64 reads bytes in base64, with or without padding.
 func (s *scanner) b64() (raw []byte, err error) {
 	if !s.isB64() {
 		return nil, s.errorf(`want {"b64": "..."}, got %s`, s.shown())
@@ -192,11 +192,11 @@ func decodeBase64(text []byte) ([]byte, error) {
 	return raw[:n], err
 }
 
-// words are the values that are neither numbers nor strings, and the numbers that
-// are words.
+// words are the values that are neither numbers nor strings, and the numbers that are
+// written as words.
 var words = []string{"true", "false", "null", "NaN", "-NaN", "Infinity", "-Infinity", "Inf", "-Inf"}
 
-// scalar takes a number or a word and returns its text.
+// scalar reads a number or a word and returns its text.
 func (s *scanner) scalar() ([]byte, error) {
 	c := s.peek()
 	rest := s.text[s.at:]
@@ -212,7 +212,7 @@ func (s *scanner) scalar() ([]byte, error) {
 	return s.number(rest)
 }
 
-// number takes the number at the start of rest.
+// number returns the number at the start of rest.
 func (s *scanner) number(rest []byte) ([]byte, error) {
 	n := numberLength(rest)
 	if n == 0 || continues(rest[n:]) {
@@ -222,7 +222,7 @@ func (s *scanner) number(rest []byte) ([]byte, error) {
 	return rest[:n], nil
 }
 
-// continues reports whether a word or number would go on with text.
+// continues reports whether a word or number would continue with text.
 func continues(text []byte) bool {
 	if len(text) == 0 {
 		return false
@@ -262,7 +262,7 @@ func numberLength(text []byte) int {
 	return i
 }
 
-// digits returns where the digits that begin at i end.
+// digits returns the end of the digits that begin at i.
 func digits(text []byte, i int) int {
 	for i < len(text) && text[i]-'0' <= 9 {
 		i++
@@ -270,7 +270,7 @@ func digits(text []byte, i int) int {
 	return i
 }
 
-// stops are the bytes at which jump does not go on at once.
+// stops are the bytes at which jump stops.
 var stops = func() (stops [256]bool) {
 	for _, c := range `[]{}"` {
 		stops[c] = true
@@ -278,9 +278,9 @@ var stops = func() (stops [256]bool) {
 	return stops
 }()
 
-// jump goes to the end of a list or object and looks at nothing in it but brackets
-// and strings: whoever takes the value later finds out what is wrong with it. It
-// reports false, and stays, if there is no list or object, or no end.
+// jump goes to the end of a list or object, and looks only at brackets and strings in
+// it: other mistakes are found when the value is read. If there is no list or object,
+// or no end, it returns false and does not move.
 func (s *scanner) jump() bool {
 	depth := 0
 	for i := s.at; i < len(s.text); i++ {
@@ -310,7 +310,7 @@ func (s *scanner) jump() bool {
 	return false
 }
 
-// skip takes a value of any kind and returns its text.
+// skip reads a value of any kind and returns its text.
 func (s *scanner) skip() ([]byte, error) {
 	c := s.peek()
 	start := s.at

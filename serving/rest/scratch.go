@@ -4,7 +4,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// scratch is memory that requests use one after the other.
+// scratch is memory that requests reuse one after the other.
 type scratch struct {
 	text    []byte // the body of the request
 	request request
@@ -15,7 +15,7 @@ type scratch struct {
 	reply   answer
 }
 
-// Memory that a request begins with, and the most that is kept for the next one.
+// The memory with which a request begins, and the most that is kept for the next one.
 const (
 	firstNumbers, firstAnswer = 1024, 512
 	mostKept                  = 2 << 20
@@ -35,7 +35,7 @@ func (h *handler) putScratch(s *scratch) {
 	if cap(s.text) > mostKept || cap(s.numbers) > mostKept || cap(s.answer) > mostKept {
 		return
 	}
-	clear(s.writers) // they see tensors
+	clear(s.writers) // they refer to tensors
 	h.scratch.Put(s)
 }
 

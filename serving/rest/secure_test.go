@@ -22,8 +22,8 @@ type asked struct {
 	want                      int
 }
 
-// With TLS and an authenticator a Server, and a handler of net/http, answer who shows a token
-// or a certificate. Nobody else's body is read.
+// With TLS and an authenticator a Server, and a handler of net/http, answer clients
+// that show a token or a certificate. The bodies of others are not read.
 func TestSecure(t *testing.T) {
 	s := serveModels(t, &serving.Options{}, "constant")
 	me := identity.New(t)

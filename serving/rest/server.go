@@ -26,24 +26,24 @@ import (
 // defaults.
 type ServerOptions struct {
 	Options
-	// Other answers what is not below /v1/: GET and HEAD without a body. Nil: such
-	// requests get status 404.
+	// Other answers requests whose path is not below /v1/: GET and HEAD without a body.
+	// Nil: such requests get status 404.
 	Other http.Handler
-	// Open are the paths of Other that everybody may ask in spite of Options.Authenticate, such
-	// as health checks.
+	// Open are the paths of Other that do not need authentication by
+	// Options.Authenticate, such as health checks.
 	Open []string
-	// TLS encrypts connections, and asks clients for certificates if it says so. Nil:
-	// connections are not encrypted.
+	// TLS encrypts connections, and requests client certificates if it is configured
+	// so. Nil: connections are not encrypted.
 	TLS *tls.Config
 }
 
 // Server answers requests of the paths below /v1 over the listeners it is given. Many
 // goroutines may use it.
 //
-// A client that does not send the headers and a short body within 10 s of their first byte is cut
-// off, and so is one that takes longer than twice Options.Timeout for a long body, or longer than
-// Options.Timeout to take its answer. A connection that sends nothing is closed after two minutes,
-// by TLS after 10 s.
+// A client is disconnected if it does not send the headers and a short body within 10 s
+// of their first byte, if it takes longer than twice Options.Timeout for a long body,
+// or longer than Options.Timeout to read its answer. A connection that sends nothing is
+// closed after two minutes, by TLS after 10 s.
 type Server struct {
 	handler *handler
 	other   fasthttp.RequestHandler
@@ -53,13 +53,12 @@ type Server struct {
 	web     fasthttp.Server
 	headers time.Duration // the first request's headers may take as long, from their first byte
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	connections map[net.Conn]struct{}
 	closed      bool
 }
 
-// Limits of connections. maxHeader is also how much memory a connection has for
-// what it reads.
+// Limits of connections. maxHeader is also the size of a connection's read buffer.
 const (
 	headerTimeout, idleTimeout = 10 * time.Second, 2 * time.Minute
 	maxHeader                  = 8 << 10
@@ -139,7 +138,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return millrace.Canceled(ctx, "waiting for the requests in flight")
 }
 
-// note keeps account of the connections.
+// note counts the connections.
 func (s *Server) note(c net.Conn, state fasthttp.ConnState) {
 	if state == fasthttp.StateActive || state == fasthttp.StateIdle {
 		return
@@ -187,13 +186,13 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// isOurs reports whether a path belongs to one of the interfaces to models.
+// isOurs reports whether a path belongs to one of the model interfaces.
 func isOurs(uri string) bool {
 	_, v1 := cutPrefix(uri, "/v1/")
 	return v1 || uri == "/v2" || strings.HasPrefix(uri, "/v2/")
 }
 
-// refuse answers what is not an HTTP request, or does not come in time.
+// refuse answers a request that is not HTTP, or does not arrive in time.
 func refuse(ctx *fasthttp.RequestCtx, err error) {
 	var long *fasthttp.ErrSmallBuffer
 	var network net.Error

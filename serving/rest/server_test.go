@@ -39,7 +39,7 @@ func serveModels(t testing.TB, o *serving.Options, models ...string) *serving.Se
 	return s
 }
 
-// A handler of net/http answers as a Server does: status, body, and headers.
+// A handler of net/http answers like a Server: with the same status, body, and headers.
 func TestHandlerAnswersAlike(t *testing.T) {
 	s := serveModels(t, &serving.Options{}, "constant")
 	o := Options{Logger: quiet, EnableCORS: true, MaxBodyBytes: 50_000}
@@ -80,7 +80,7 @@ func TestHandlerAnswersAlike(t *testing.T) {
 	}
 }
 
-// A request whose client closes the connection ends long before its time.
+// A request whose client closes the connection ends long before its timeout.
 func TestClientGone(t *testing.T) {
 	ended := make(chan Request, 1)
 	web := start(t, &Options{Timeout: time.Hour, OnRequest: func(r Request) { ended <- r }}, "countdown")
@@ -98,7 +98,7 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// Shutdown gives up when its time is over: it ends requests that would go on.
+// Shutdown stops waiting when its time is over: it ends the remaining requests.
 func TestShutdownGivesUp(t *testing.T) {
 	s := serveModels(t, &serving.Options{}, "countdown")
 	begun := make(chan struct{})
@@ -143,7 +143,8 @@ func TestShutdownGivesUp(t *testing.T) {
 	}
 }
 
-// The other paths take what they answer, and a panic there ends nothing but its request.
+// The other paths may read the requests that they answer, and a panic there ends only
+// its request.
 func TestOtherPaths(t *testing.T) {
 	s := serveModels(t, &serving.Options{}, "constant")
 	web := listen(t, s, &ServerOptions{Options: Options{Logger: quiet}, Other: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -202,8 +203,8 @@ func TestLateFirstRequest(t *testing.T) {
 	}
 }
 
-// A connection without a first byte ends like one that its client closed; what has begun
-// must go on in time.
+// A connection without a first byte ends like one that its client closed; a request
+// that has begun must continue in time.
 func TestFirstByte(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -238,7 +239,7 @@ func TestFirstByte(t *testing.T) {
 	}
 }
 
-// What is no HTTP request gets an answer that says so.
+// A request that is not HTTP gets an answer that says so.
 func TestNoRequest(t *testing.T) {
 	web := start(t, nil, "constant")
 	for _, tt := range []struct {
@@ -265,7 +266,8 @@ func TestNoRequest(t *testing.T) {
 	}
 }
 
-// FuzzConnection sends bytes of any kind. The connection ends, and the server goes on.
+// FuzzConnection sends bytes of any kind. The connection ends, and the server
+// continues.
 func FuzzConnection(f *testing.F) {
 	s := serveModels(f, &serving.Options{}, "constant")
 	web := listen(f, s, &ServerOptions{Options: Options{Logger: quiet, MaxBodyBytes: 1 << 16}, Other: http.NotFoundHandler()})
@@ -300,7 +302,7 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// The answer to an overload is kept for the same error, and for no other.
+// The answer to an overload is cached for the same error only.
 func TestFailuresKept(t *testing.T) {
 	h := newHandler(nil, nil)
 	full := millrace.Errorf(millrace.ErrOverloaded, "64 rows wait")

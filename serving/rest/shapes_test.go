@@ -8,8 +8,9 @@ import (
 	"millrace/serving/batching"
 )
 
-// The shape of a signature is documentation: TensorFlow's operations decide which shapes they
-// take, with batching and without. What they refuse names the signature, the input and both shapes.
+// The shape of a signature is only documentation: TensorFlow's operations decide which
+// shapes they accept, with batching and without. The error for a refused shape names
+// the signature, the input and both shapes.
 func TestShapesAsTheGraphTakesThem(t *testing.T) {
 	const half, linear = "half_plus_two:predict", "linear:predict"
 	tests := []struct {

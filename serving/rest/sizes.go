@@ -7,14 +7,16 @@ import (
 	"millrace/tfbridge"
 )
 
-// A lease grows by these estimates before the memory is allocated. They are upper bounds
-// for usual requests, and cost little beside the work that they announce.
+// A lease grows by these estimates before the memory is allocated. They are upper
+// bounds for usual requests, and cost little compared with the work that follows.
 
-// stringBytes is what a string takes beside its bytes, in Go and in TensorFlow.
+// stringBytes is the memory of a string in addition to its bytes, in Go and in
+// TensorFlow.
 const stringBytes = 16 + 24
 
-// tensorBytes returns what the inputs in a body take: the elements that are parsed, and
-// the tensors with copies of them. There is at most one element more than commas.
+// tensorBytes returns the memory of the inputs in a body: the elements that are parsed,
+// and the tensors with copies of them. The number of elements is at most one more than
+// the number of commas.
 func tensorBytes(text []byte, infos map[string]tfbridge.TensorInfo) int64 {
 	width, strings := int64(1), int64(0)
 	for _, info := range infos {
@@ -27,17 +29,19 @@ func tensorBytes(text []byte, infos map[string]tfbridge.TensorInfo) int64 {
 	return 2 * (elements*width + strings)
 }
 
-// featureBytes returns what the features in a body take while they are parsed, without
-// the records that are made of them.
+// featureBytes returns the memory of the features in a body while they are parsed,
+// without the records made from them.
 func featureBytes(text []byte) int64 {
 	elements := int64(bytes.Count(text, []byte{','})) + 1
 	return elements*stringBytes + int64(len(text))
 }
 
-// recordBytes returns what a serialized record takes: itself, and its copy in a tensor.
+// recordBytes returns the memory of a serialized record: the record, and its copy in a
+// tensor.
 func recordBytes(record string) int64 { return 2*int64(len(record)) + stringBytes }
 
-// answerBytes returns what an answer takes: the outputs, and as text four times as much.
+// answerBytes returns the memory of an answer: the outputs, and four times as much for
+// their text.
 func answerBytes(outputs []batching.Output) int64 {
 	const asText = 4
 	n := int64(0)

@@ -26,7 +26,7 @@ type builder struct {
 // newBuilder returns a builder of a data type.
 func newBuilder(dt tfbridge.DataType) *builder { return &builder{dtype: dt, rank: -1} }
 
-// add takes a value that stands inside of level lists.
+// add adds a value that is inside level lists.
 func (b *builder) add(s *scanner, level int) error {
 	if s.peek() != '[' {
 		if b.rank < 0 {
@@ -58,7 +58,7 @@ func (b *builder) add(s *scanner, level int) error {
 	return b.close(s, level, n)
 }
 
-// close notes that a list at a depth has n elements.
+// close records that a list at a depth has n elements.
 func (b *builder) close(s *scanner, level, n int) error {
 	for len(b.shape) <= level {
 		b.shape = append(b.shape, -1)
@@ -122,7 +122,7 @@ func (b *builder) element(s *scanner) error {
 	return nil
 }
 
-// append appends a number or bool. It reports false if the type does not hold it.
+// append appends a number or bool. It returns false if the type cannot hold the value.
 func (b *builder) append(text string) bool {
 	if b.dtype == tfbridge.Bool {
 		switch text {
@@ -166,8 +166,8 @@ func (b *builder) append(text string) bool {
 	return false
 }
 
-// parseFloat parses a number, or the word for one that is not finite. A number that
-// the type rounds to infinity is none.
+// parseFloat parses a number, or the word for one that is not finite. A number that the
+// type rounds to infinity is refused.
 func parseFloat(text string, bits int) (float64, bool) {
 	switch strings.TrimPrefix(text, "-") {
 	case "NaN":
@@ -183,7 +183,7 @@ func parseFloat(text string, bits int) (float64, bool) {
 	return v, err == nil
 }
 
-// half returns the number of 16 bits that is nearest to v.
+// half returns the 16-bit float that is nearest to v.
 func half(dt tfbridge.DataType, v float32) uint16 {
 	if dt == tfbridge.Half {
 		return uint16(tfbridge.NewFloat16(v))
@@ -191,7 +191,7 @@ func half(dt tfbridge.DataType, v float32) uint16 {
 	return uint16(tfbridge.NewBFloat16(v))
 }
 
-// halfFloat returns the value of a number of 16 bits.
+// halfFloat returns the value of a 16-bit float.
 func halfFloat(dt tfbridge.DataType, h uint16) float64 {
 	if dt == tfbridge.Half {
 		return float64(tfbridge.Float16(h).Float32())
@@ -199,7 +199,7 @@ func halfFloat(dt tfbridge.DataType, h uint16) float64 {
 	return float64(tfbridge.BFloat16(h).Float32())
 }
 
-// appendBits appends an integer of so many bits.
+// appendBits appends an integer with a number of bits.
 func appendBits(raw []byte, v uint64, bits int) []byte {
 	order := binary.NativeEndian
 	switch bits {

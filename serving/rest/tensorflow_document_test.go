@@ -13,10 +13,11 @@ import (
 	"millrace/serving/batching"
 )
 
-// documentRequests are the requests of TensorFlow Serving's document about its RESTful API
-// (tensorflow_serving/g3doc/api_rest.md), in its order, as it writes them, with the answers that it
-// shows. Two requests there are not JSON: a "]" too much, and "Nan"; they stand here corrected. Where it shows
-// the form of an answer only, the model rest_document returns what it got.
+// documentRequests are the requests of TensorFlow Serving's document about its RESTful
+// API (tensorflow_serving/g3doc/api_rest.md), in the document's order and form, with
+// the answers that it shows. Two requests there are not JSON: one has a "]" too many,
+// the other "Nan"; they are corrected here. Where it shows the form of an answer only,
+// the model rest_document returns what it got.
 var documentRequests = []struct{ method, path, body, want string }{
 	{"POST", "/v1/models/doc:predict", `{
   // List of 3 scalar tensors.
@@ -94,7 +95,7 @@ var documentRequests = []struct{ method, path, body, want string }{
 	{"POST", "/v1/models/half:predict", `{"instances": [1.0,5.0]}`, `{ "error": "Servable not found for request: Latest(half)" }`},
 }
 
-// uncommented returns JSON without the lines of comments that the document has in it.
+// uncommented returns JSON without the comment lines that the document contains.
 func uncommented(text string) string {
 	var kept []string
 	for _, line := range strings.Split(text, "\n") {

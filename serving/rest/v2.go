@@ -45,7 +45,7 @@ func describeModel(s *serving.Server, v *serving.Version) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// answerV2 answers a request for what a server or a model is.
+// answerV2 answers a request about a server or a model.
 func (c *call) answerV2() ([]byte, error) {
 	switch c.does {
 	case v2Live:
@@ -119,7 +119,7 @@ func (c *call) infer(ctx context.Context) ([]byte, error) {
 	return c.inferAnswer(q, v, outputs)
 }
 
-// outputNames returns the outputs that a request asks for: none stands for all.
+// outputNames returns the outputs that a request names: none stands for all.
 func outputNames(q *openinference.Request, sig tfbridge.Signature) ([]string, error) {
 	var names []string
 	for _, o := range q.Outputs {
@@ -134,7 +134,8 @@ func outputNames(q *openinference.Request, sig tfbridge.Signature) ([]string, er
 	return names, nil
 }
 
-// inferInputs returns the inputs of a request. The caller closes them, also after an error.
+// inferInputs returns the inputs of a request. The caller closes them, even after an
+// error.
 func (c *call) inferInputs(q *openinference.Request, infos map[string]tfbridge.TensorInfo) (map[string]*tfbridge.Tensor, error) {
 	tensors := map[string]*tfbridge.Tensor{}
 	for i := range q.Inputs {
@@ -194,7 +195,7 @@ func (c *call) inferInput(in *openinference.Input, dt tfbridge.DataType) (*tfbri
 	return b.tensor()
 }
 
-// stringFactor is how much more memory than its bytes a tensor of a type takes.
+// stringFactor is the ratio of a tensor's memory to its bytes, for each type.
 func stringFactor(dt tfbridge.DataType) int64 {
 	if dt == tfbridge.String {
 		return stringBytes / 4
@@ -202,7 +203,8 @@ func stringFactor(dt tfbridge.DataType) int64 {
 	return 1
 }
 
-// inferAnswer returns the answer, and notes how long its JSON is if something follows that.
+// inferAnswer returns the answer, and records the length of its JSON if binary data
+// follow.
 func (c *call) inferAnswer(q *openinference.Request, v *serving.Version, outputs map[string]*tfbridge.Tensor) (answer []byte, err error) {
 	expected := answerBytes(outputsOf(outputs))
 	if err := c.lease.Grow(expected); err != nil {

@@ -65,5 +65,5 @@ func splitV2(httpMethod, text string) (p path, ok bool) {
 	return p, ok && p.name != "" && httpMethod == want
 }
 
-// open reports whether everybody may ask, as health checks do.
+// open reports whether a request needs no authentication, as for health checks.
 func (p path) open() bool { return p.method == v2Live || p.method == v2Ready }

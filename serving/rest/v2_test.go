@@ -15,7 +15,8 @@ import (
 	"millrace/serving/auth"
 )
 
-// askV2 asks a server, and returns status, body and how long the JSON is in it.
+// askV2 sends a request to a server, and returns the status, the body and the length of
+// its JSON.
 func askV2(t *testing.T, web *endpoint, method, path, body string, jsonLength int) (status int, text, header string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body))
@@ -37,7 +38,7 @@ func askV2(t *testing.T, web *endpoint, method, path, body string, jsonLength in
 	return a.StatusCode, string(raw), a.Header.Get(inferenceHeader)
 }
 
-// Requests of the Open Inference Protocol in JSON, and what they are answered.
+// Requests of the Open Inference Protocol in JSON, and their answers.
 func TestV2(t *testing.T) {
 	web := start(t, nil, "constant", "strings", "two_signatures", "linear")
 	x := func(more string) string { return `{"inputs": [{"name": "x", ` + more + `}]}` }
@@ -131,7 +132,7 @@ func TestV2Binary(t *testing.T) {
 	}
 }
 
-// Health is for everybody, inference for who is known.
+// Health needs no authentication, inference does.
 func TestV2Authenticated(t *testing.T) {
 	nobody := func(context.Context, *auth.Request) (string, error) { return "", auth.Unauthenticated("no") }
 	web := start(t, &Options{Authenticate: nobody}, "constant")

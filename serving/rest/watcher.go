@@ -29,8 +29,9 @@ that place alone.
 What stands in the list is the context of the request.
 */
 
-// watchInterval is how often a watcher looks, and how old a request must be. If requests have
-// less time than watchParts times that, it is the time by watchParts.
+// watchInterval is the time between two checks of a watcher, and the age from which on
+// a request is checked. If the time for requests is shorter than watchParts intervals,
+// the interval is that time divided by watchParts.
 const watchInterval, watchParts = 50 * time.Millisecond, 10
 
 // watcher cancels the requests whose clients have closed their connection or whose time
@@ -38,13 +39,13 @@ const watchInterval, watchParts = 50 * time.Millisecond, 10
 type watcher struct {
 	timeout, interval time.Duration
 
-	mu             sync.Mutex // guards what follows, and the places in the list
+	mu             sync.Mutex // guards the fields below, and the places in the list
 	oldest, newest *watched
 	timer          *time.Timer
 	ticking        bool
 }
 
-// newWatcher returns a watcher of requests that may take a time.
+// newWatcher returns a watcher of requests with a timeout.
 func newWatcher(timeout time.Duration) *watcher {
 	return &watcher{timeout: timeout, interval: max(min(watchInterval, timeout/watchParts), time.Millisecond)}
 }
@@ -119,7 +120,7 @@ func (r *watched) Err() error {
 	return r.err
 }
 
-// tick has look called after an interval. The caller holds the lock.
+// tick lets look be called after an interval. The caller holds the lock.
 func (w *watcher) tick() {
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.interval, w.look)

@@ -35,10 +35,10 @@ type rawClient struct {
 	*http2.Framer
 	headers bytes.Buffer
 	encoder *hpack.Encoder
-	ended   chan http2.ErrCode // gets the code of GOAWAY, or none, when the server closes the connection
+	ended   chan http2.ErrCode // gets the code of GOAWAY, or no code, when the server closes the connection
 }
 
-// dialRaw opens a connection and begins HTTP/2. What the server sends is read.
+// dialRaw opens a connection and begins HTTP/2. It reads what the server sends.
 func dialRaw(t *testing.T, address string) *rawClient {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -66,7 +66,7 @@ func dialRaw(t *testing.T, address string) *rawClient {
 	return c
 }
 
-// encode returns the headers of a request to predict, and more.
+// encode returns the headers of a request to predict, with more headers.
 func (c *rawClient) encode(more ...hpack.HeaderField) []byte {
 	c.headers.Reset()
 	for _, f := range append([]hpack.HeaderField{
@@ -88,7 +88,8 @@ func flood(n int, write func(i int) error) int {
 	return n
 }
 
-// mostGoroutines calls a function and returns how many more goroutines there were meanwhile, at most.
+// mostGoroutines calls a function and returns the largest number of additional
+// goroutines during the call.
 func mostGoroutines(call func()) int {
 	before, most := runtime.NumGoroutine(), 0
 	done := make(chan struct{})
@@ -104,8 +105,8 @@ func mostGoroutines(call func()) int {
 	}
 }
 
-// Floods of frames end their connection, or cost the server no more than it does to read them; another client is
-// answered meanwhile.
+// Floods of frames end their connection, or cost the server only the time to read them;
+// another client is answered meanwhile.
 func TestFloods(t *testing.T) {
 	s, conn := startLimited(t, 64<<20, time.Minute)
 	for _, tt := range []struct {
@@ -168,7 +169,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// besideSound attacks while another client asks soundly, each of whose requests must be answered.
+// besideSound attacks the server while another client sends normal requests, each of
+// which must be answered.
 func besideSound(t *testing.T, conn *grpc.ClientConn, attack func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -186,7 +188,8 @@ func besideSound(t *testing.T, conn *grpc.ClientConn, attack func()) {
 	sound.Wait()
 }
 
-// Connections that stall before HTTP/2 begins, in a frame and between frames without answering pings are closed.
+// Connections are closed if they stall before HTTP/2 begins, in a frame, or between
+// frames without answering pings.
 func TestStalledConnections(t *testing.T) {
 	_, conn := startAs(t, 64<<20, func(s *services) {
 		s.handshake = 500 * time.Millisecond
@@ -222,7 +225,8 @@ func frame(kind byte, length uint32) string {
 	return string(append(binary.BigEndian.AppendUint32(nil, length<<8|uint32(kind)), 0, 0, 0, 0, 0))
 }
 
-// Handshakes of TLS that stall, are cut or are none end; a client beside them is answered.
+// Handshakes of TLS that stall, break off or are invalid end; another client is
+// answered meanwhile.
 func TestStalledHandshakes(t *testing.T) {
 	me := identity.New(t)
 	_, plain := startAs(t, 64<<20, func(s *services) {
@@ -235,8 +239,8 @@ func TestStalledHandshakes(t *testing.T) {
 	besideSound(t, conn, func() { identity.Stall(t, plain.Target()) })
 }
 
-// A client that replaces the configuration with one that names odd paths gets an error, the models stay,
-// and no file is made.
+// A client that replaces the configuration with one that names odd paths gets an error,
+// the models stay, and no file is made.
 func TestHostileReload(t *testing.T) {
 	_, conn := startAs(t, 64<<20, func(*services) {})
 	dir := t.TempDir()

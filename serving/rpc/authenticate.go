@@ -13,8 +13,8 @@ import (
 	"millrace/serving/auth"
 )
 
-// authenticate asks who the client of a request is, and notes it in the context. A nil who
-// accepts everybody.
+// authenticate identifies the client of a request, and adds the identity to the
+// context. If who is nil every client is accepted.
 func authenticate(ctx context.Context, who auth.Authenticator, method, model string) (context.Context, error) {
 	if who == nil {
 		return ctx, nil
@@ -35,7 +35,7 @@ func authenticate(ctx context.Context, who auth.Authenticator, method, model str
 	return auth.WithIdentity(ctx, identity), nil
 }
 
-// intercepted makes a call within an interceptor. Nil is none.
+// intercepted makes a call within an interceptor, which may be nil.
 func intercepted[Q, A any](ctx context.Context, by grpc.UnaryServerInterceptor, q *Q, call func(context.Context, *Q) (*A, error)) (*A, error) {
 	if by == nil {
 		return call(ctx, q)

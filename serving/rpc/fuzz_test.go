@@ -21,11 +21,11 @@ import (
 	"millrace/serving"
 )
 
-// slowest is how long an answer may take: no body is a reason to keep a client.
+// slowest is how long an answer may take: no body may make a client wait longer.
 const slowest = 10 * time.Second
 
-// FuzzBodies gives every method bodies of any kind. Each is answered in time, and no
-// fault of a body is the server's.
+// FuzzBodies gives every method bodies of any kind. Each is answered in time, and never
+// with a server error.
 func FuzzBodies(f *testing.F) {
 	testruntime.Need(f)
 	var configs []serving.ModelConfig
@@ -41,7 +41,7 @@ func FuzzBodies(f *testing.F) {
 	var methods []grpc.StreamDesc
 	for _, service := range models.descriptions() {
 		for _, m := range service.Streams {
-			if m.StreamName != "HandleReloadConfigRequest" { // it reads whatever folder a client names
+			if m.StreamName != "HandleReloadConfigRequest" { // it would read any folder that a client names
 				methods = append(methods, m)
 			}
 		}
@@ -73,7 +73,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// fakeStream is a stream of a request that has come.
+// fakeStream is a stream of a request that has arrived.
 type fakeStream struct {
 	grpc.ServerStream
 	ctx context.Context

@@ -20,8 +20,8 @@ func predictWith(ctx context.Context, conn *grpc.ClientConn, n int) error {
 	return conn.Invoke(ctx, "/tensorflow.serving.PredictionService/Predict", vector(3), new(servingproto.PredictResponse))
 }
 
-// Metadata that is longer than allowed is refused, on a connection that goes on, and what
-// is allowed counts as memory of its request.
+// Metadata that is longer than allowed is refused, and the connection continues.
+// Allowed metadata counts as memory of its request.
 func TestMetadata(t *testing.T) {
 	s, conn := startLimited(t, 4<<20, time.Minute)
 	for range 3 {

@@ -7,8 +7,8 @@ import (
 	"millrace/serving"
 )
 
-// healthServices are the names, next to the models, by which gRPC's health service
-// answers whether the server is ready. The last two are TensorFlow Serving's.
+// healthServices are the names, in addition to the models, for which gRPC's health
+// service answers whether the server is ready. The last two are TensorFlow Serving's.
 var healthServices = []string{"", predictionService, modelService, "PredictionService", "ModelService"}
 
 // reporter passes the health of a server, and of each model by its name, to gRPC's health service.
@@ -33,7 +33,7 @@ func (r *reporter) report(h serving.Health) {
 	r.known = h.Models
 }
 
-// state returns gRPC's word for whether something serves.
+// state returns gRPC's status for whether something serves.
 func state(serves bool) grpc_health_v1.HealthCheckResponse_ServingStatus {
 	if serves {
 		return grpc_health_v1.HealthCheckResponse_SERVING

@@ -20,7 +20,7 @@ type hostile struct {
 	tensor *tfproto.TensorProto
 }
 
-// hostileTensors are inputs that lie about dtype, shape and metadata, or hold bytes that
+// hostileTensors are inputs with false dtypes, shapes or metadata, or with bytes that
 // the model parses.
 func hostileTensors() []hostile {
 	const float, text, variant = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_STRING, tfproto.DataType_DT_VARIANT
@@ -54,8 +54,8 @@ func hostileTensors() []hostile {
 	}
 }
 
-// TestHostileTensors asks with inputs that lie while another client asks soundly: each
-// is refused as the client's fault, and every sound request is answered.
+// TestHostileTensors sends such inputs while another client sends normal requests: each
+// is refused as the client's fault, and every normal request is answered.
 func TestHostileTensors(t *testing.T) {
 	conn := start(t, nil, "linear", "payloads")
 	ctx, stop := context.WithCancel(t.Context())

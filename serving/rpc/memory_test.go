@@ -27,17 +27,17 @@ import (
 	"millrace/serving"
 )
 
-// quiet is a log that keeps nothing.
+// quiet is a logger that drops everything.
 var quiet = slog.New(slog.DiscardHandler)
 
-// startLimited serves a model with so many bytes for requests, and returns the server and
-// a client.
+// startLimited serves a model with a number of bytes for requests, and returns the
+// server and a client.
 func startLimited(t *testing.T, limit int64, messageTime time.Duration) (*serving.Server, *grpc.ClientConn) {
 	t.Helper()
 	return startAs(t, limit, func(s *services) { s.receiver.wait = messageTime })
 }
 
-// startAs is startLimited for services that are adjusted.
+// startAs is startLimited for adjusted services.
 func startAs(t *testing.T, limit int64, adjust func(*services)) (*serving.Server, *grpc.ClientConn) {
 	t.Helper()
 	testruntime.Need(t)
@@ -74,9 +74,9 @@ func vector(n int) *servingproto.PredictRequest {
 	return &servingproto.PredictRequest{ModelSpec: spec("constant", ""), Inputs: map[string]*tfproto.TensorProto{"x": floats(make([]float32, n)...)}}
 }
 
-// Requests that take more memory than there is are refused: by the length of the message,
-// while it inflates, for what it becomes when it is parsed, for its tensors, for its
-// Examples, and for its answer. All of it comes back.
+// Requests that need more memory than there is are refused: by the length of the
+// message, while it inflates, for its parsed form, for its tensors, for its Examples,
+// and for its answer. All memory returns.
 func TestMemory(t *testing.T) {
 	s, conn := startLimited(t, 4<<20, time.Minute)
 	shared := &tfproto.Example{Features: &tfproto.Features{Feature: map[string]*tfproto.Feature{"s": {
@@ -125,8 +125,8 @@ func slicesOf[M any](m M, n int) []M {
 	return all
 }
 
-// Many long messages at once are refused beyond the budget. Sound requests are answered
-// meanwhile.
+// Many long messages at once are refused beyond the budget. Normal requests are
+// answered meanwhile.
 func TestMemoryOfMany(t *testing.T) {
 	s, conn := startLimited(t, 32<<20, time.Minute)
 	var senders, sound sync.WaitGroup
@@ -165,7 +165,7 @@ func TestMemoryOfMany(t *testing.T) {
 	waitEmpty(t, s)
 }
 
-// sendHalf sends a part of a message that is longer, and returns the end of the request.
+// sendHalf sends a part of a longer message, and returns the end of the request.
 func sendHalf(ctx context.Context, address string, length, part int) error {
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
@@ -188,7 +188,7 @@ func sendHalf(ctx context.Context, address string, length, part int) error {
 	return errors.New(a.Header.Get("Grpc-Message") + a.Trailer.Get("Grpc-Message"))
 }
 
-// Messages that do not go on end their requests when their time is over.
+// Incomplete messages end their requests when their time is over.
 func TestMemoryHalfSent(t *testing.T) {
 	s, conn := startLimited(t, 32<<20, 500*time.Millisecond)
 	ends := make(chan error, 8)

@@ -66,7 +66,7 @@ const mostKept = 2 << 20
 // arrivalKey is the key of a stream's arrival.
 type arrivalKey struct{}
 
-// arrival is what a stream has before its message.
+// arrival is the state of a stream before its message.
 type arrival struct {
 	cancel  context.CancelFunc // ends the context of the stream
 	headers int64              // bytes of its metadata in memory
@@ -85,14 +85,14 @@ func interruptible(ctx context.Context, info *tap.Info) (context.Context, error)
 	return context.WithValue(ctx, arrivalKey{}, a), nil
 }
 
-// headerBytes is what a key or a value of metadata takes in memory besides its text.
+// headerBytes is the memory of a key or a value of metadata in addition to its text.
 const headerBytes = 32
 
-// maxHeaders is the longest metadata of a request, in HTTP/2's measure. gRPC would take
-// 16 MB for each stream, before anything of ours sees it.
+// maxHeaders is the longest metadata of a request, in HTTP/2's measure. gRPC would
+// allow 16 MB for each stream, before our code gets it.
 const maxHeaders = 32 << 10
 
-// receive reads the message of a request. The lease has what the message takes.
+// receive reads the message of a request. The lease has the memory of the message.
 func (r *receiver) receive(stream grpc.ServerStream, q proto.Message, lease *budget.Lease) error {
 	if a, ok := stream.Context().Value(arrivalKey{}).(*arrival); ok {
 		late := time.AfterFunc(r.wait, a.cancel)
@@ -137,7 +137,8 @@ func (r *receiver) receive(stream grpc.ServerStream, q proto.Message, lease *bud
 	return nil
 }
 
-// readMessage reads a message, decompressed, into the memory of room or of more.
+// readMessage reads a decompressed message into the memory of room, or into larger
+// memory.
 func (r *receiver) readMessage(from messageStream, room []byte, lease *budget.Lease) ([]byte, error) {
 	var header [5]byte
 	if err := from.ReadMessageHeader(header[:]); err != nil {

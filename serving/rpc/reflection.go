@@ -61,7 +61,8 @@ func allDescribed() []described {
 	}}}
 }
 
-// descriptors returns the files of the services and their messages, by their own names.
+// descriptors returns the files of the services and their messages, under their
+// original names.
 func descriptors() (*protoregistry.Files, error) {
 	files := &protoregistry.Files{}
 	for _, s := range allDescribed() {
@@ -105,11 +106,11 @@ func cutLast(name string) (before, after string, found bool) {
 	return name[:i], name[i+1:], true
 }
 
-// original returns a name without the parent that it was moved to.
+// original returns a name without the parent package to which it was moved.
 func original(name, separator string) string { return strings.TrimPrefix(name, movedTo+separator) }
 
-// addMoved adds a file of messages and those that it imports, by their own names, and returns
-// its name.
+// addMoved adds a file of messages and the files that it imports, under their original
+// names, and returns its name.
 func addMoved(files *protoregistry.Files, d protoreflect.FileDescriptor) (string, error) {
 	name := original(d.Path(), "/")
 	if _, err := files.FindFileByPath(name); err == nil {
@@ -144,7 +145,7 @@ func moveBack(m *descriptorpb.DescriptorProto) {
 	}
 }
 
-// addFile adds a file whose imports are there.
+// addFile adds a file whose imports have been added.
 func addFile(files *protoregistry.Files, f *descriptorpb.FileDescriptorProto) error {
 	d, err := protodesc.NewFile(f, files)
 	if err != nil {
@@ -170,8 +171,8 @@ func (w withHealth) FindDescriptorByName(name protoreflect.FullName) (protorefle
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// registerReflection adds gRPC's reflection service, for tools that ask what services there
-// are. Its requests are read within the memory of requests, and authenticated.
+// registerReflection adds gRPC's reflection service, for tools that list the services.
+// Its requests are read within the memory of requests, and authenticated.
 func (s *services) registerReflection(r *grpc.Server) error {
 	files, err := descriptors()
 	if err != nil {
@@ -191,7 +192,8 @@ func (s *services) registerReflection(r *grpc.Server) error {
 	return nil
 }
 
-// leasedStream receives the messages of a stream within the budget, each until the next one.
+// leasedStream receives the messages of a stream within the budget, each until the next
+// one.
 type leasedStream struct {
 	grpc.ServerStream
 	services *services

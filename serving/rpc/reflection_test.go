@@ -20,8 +20,8 @@ import (
 	"millrace/serving/auth"
 )
 
-// A client that knows nothing finds the services by reflection, builds their messages from the
-// descriptors, and calls a method with them.
+// A client without descriptors finds the services by reflection, builds their messages,
+// and calls a method with them.
 func TestReflection(t *testing.T) {
 	conn := start(t, nil, "constant")
 	stream, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
@@ -83,7 +83,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// Only who is known learns what services there are.
+// Only authenticated clients can list the services.
 func TestReflectionAuthenticated(t *testing.T) {
 	nobody := func(context.Context, *auth.Request) (string, error) { return "", auth.Unauthenticated("no") }
 	conn := start(t, &Options{Authenticate: nobody}, "constant")

@@ -25,7 +25,7 @@ import (
 	"millrace/serving/batching"
 )
 
-// The services work in a server of the caller's, with interceptors, and with clients that
+// The services work in the caller's server, with interceptors, and with clients that
 // show tokens or certificates.
 func TestRegister(t *testing.T) {
 	testruntime.Need(t)

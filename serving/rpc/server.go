@@ -33,39 +33,42 @@ import (
 // Options are the options of a gRPC server. Nil and the zero value mean the
 // defaults.
 type Options struct {
-	// TLS encrypts connections, and asks clients for certificates if it says so.
-	// Nil: connections are not encrypted.
+	// TLS encrypts connections, and requests client certificates if it is configured
+	// so. Nil: connections are not encrypted.
 	TLS *tls.Config
 	// MaxRecvMsgBytes is the longest request. 0: 256 MiB.
 	MaxRecvMsgBytes int
-	// MaxTensorBytes is how much memory a tensor of a request may take. A short
-	// message can ask for a large one. 0: 1 GiB.
+	// MaxTensorBytes is the largest memory of a tensor of a request. A short message
+	// can claim a large tensor. 0: 1 GiB.
 	MaxTensorBytes int64
-	// SerializeAsTensorContent answers with numbers in the field tensor_content,
-	// which is faster, and which not every client reads.
+	// SerializeAsTensorContent answers with numbers in the field tensor_content, which
+	// is faster, but not every client reads it.
 	SerializeAsTensorContent bool
-	// MaxThreads is how many requests are answered at a time; more wait. 0: any number.
+	// MaxThreads is how many requests are answered at a time; further ones wait. 0: any
+	// number.
 	MaxThreads int
 	// NoHealth leaves out gRPC's health service.
 	NoHealth bool
-	// MaxTime is the longest time for a request, whatever deadline its client gives it,
-	// or if it gives none. 0: 5 min. Negative: as long as the client waits.
+	// MaxTime is the longest time for a request, whether or not its client gives a
+	// deadline. 0: 5 min. Negative: as long as the client waits.
 	MaxTime time.Duration
-	// OnRequest is told of each request when it is answered. Nil: nobody is.
+	// OnRequest is called after each answer. It may be nil.
 	OnRequest func(Request)
-	// Authenticate is asked before the message of a request is read, and again when the message
-	// has said which model it is for; see [auth.Authenticator]. Nil: everybody may ask.
+	// Authenticate is called before the message of a request is read, and again when
+	// the message has given the model; see [auth.Authenticator]. Nil: every request is
+	// allowed.
 	Authenticate auth.Authenticator
-	// Interceptor is called around each method of a model, with the request's message. A server
-	// sees these methods as streams, so that its stream interceptors run for them and its unary
-	// ones do not: give them here. Nil: none.
+	// Interceptor is called around each method of a model, with the request's message.
+	// To a server these methods are streams, so its stream interceptors run for them
+	// and its unary ones do not; a unary one is given here. It may be nil.
 	Interceptor grpc.UnaryServerInterceptor
 	// ServerOptions are further options of [NewServer]'s server: credentials, stream interceptors,
 	// keepalive, stats handlers. They come last.
 	ServerOptions []grpc.ServerOption
 	// Tracer makes a span of each request. Nil: none.
 	Tracer trace.TracerProvider
-	// Logger is told of failures that the client did not make. Nil: slog.Default.
+	// Logger receives messages about failures that the client did not cause. Nil:
+	// slog.Default.
 	Logger *slog.Logger
 }
 
@@ -76,16 +79,16 @@ type Request struct {
 	Code   tfbridge.Code
 	Took   time.Duration
 
-	Version int64 // 0: none was found, or the request failed
+	Version int64 // 0 if none was found, or the request failed
 }
 
-// Server is a gRPC server whose health service tells of its end.
+// Server is a gRPC server whose health service reports its end.
 type Server struct {
 	*grpc.Server
 	health *health.Server
 }
 
-// services are what carries out requests.
+// services carry out requests.
 type services struct {
 	models  *serving.Server
 	options Options
@@ -93,19 +96,20 @@ type services struct {
 
 	receiver  receiver
 	handshake time.Duration              // until a connection has begun HTTP/2
-	keepalive keepalive.ServerParameters // when a connection is asked for a sign of life
+	keepalive keepalive.ServerParameters // when a connection is pinged
 }
 
-// A connection that has not begun HTTP/2 after handshakeTime is closed. One that has sent no whole frame for
-// KeepaliveTime is sent a ping, and closed if it does not answer within KeepaliveTimeout. gRPC would
-// wait for two minutes and for two hours, while each connection takes a descriptor.
+// A connection that has not begun HTTP/2 after handshakeTime is closed. One that has
+// sent no whole frame for KeepaliveTime is sent a ping, and closed if it does not
+// answer within KeepaliveTimeout. gRPC's own times are two minutes and two hours, and
+// each connection takes a descriptor.
 const handshakeTime, KeepaliveTime, KeepaliveTimeout = 20 * time.Second, time.Minute, 20 * time.Second
 
 // maxStreams is how many requests a connection may have at a time. The client keeps
 // further ones.
 const maxStreams = 1000
 
-// newServices returns what carries out requests, with the defaults of options filled in.
+// newServices returns services, with the defaults of options filled in.
 func newServices(models *serving.Server, o *Options) *services {
 	s := &services{models: models, handshake: handshakeTime, keepalive: keepalive.ServerParameters{Time: KeepaliveTime, Timeout: KeepaliveTimeout}}
 	if o != nil {
@@ -138,9 +142,10 @@ func (s *services) newServer() *Server {
 	return server
 }
 
-// ServerOptions returns the options of a gRPC server that [Register] needs: limits of messages
-// and streams, and the end of messages that do not arrive. Without them a client that sends its
-// message slowly is not cut off. Options that follow them in grpc.NewServer win.
+// ServerOptions returns the options of a gRPC server that [Register] needs: limits of
+// messages and streams, and of the time for messages to arrive. Without them a client
+// that sends its message slowly is not disconnected. Later options in grpc.NewServer
+// take precedence.
 func ServerOptions(o *Options) []grpc.ServerOption { return newServices(nil, o).serverOptions() }
 
 // serverOptions returns the options of a server of the services.
@@ -155,9 +160,10 @@ func (s *services) serverOptions() []grpc.ServerOption {
 	return append(settings, s.options.ServerOptions...)
 }
 
-// Register adds TensorFlow Serving's services, and the one of KServe's Open Inference Protocol, to a gRPC server of the caller's, which was made
-// with [ServerOptions] and the caller's own. It does not add a health service. Call it before
-// the server's Serve.
+// Register adds TensorFlow Serving's services, and the one of KServe's Open Inference
+// Protocol, to the caller's gRPC server, which was made with [ServerOptions] and the
+// caller's own options. It does not add a health service. Call it before the server's
+// Serve.
 //
 //	server := grpc.NewServer(append(rpc.ServerOptions(nil), grpc.ChainStreamInterceptor(logging))...)
 //	rpc.Register(server, models, &rpc.Options{Interceptor: quota})
@@ -172,7 +178,7 @@ func (s *services) register(r grpc.ServiceRegistrar) {
 	}
 }
 
-// GracefulStop tells health checks that the server ends, refuses new connections,
+// GracefulStop reports to health checks that the server ends, refuses new connections,
 // and waits until the requests in flight are answered.
 func (s *Server) GracefulStop() {
 	s.health.Shutdown()
@@ -225,7 +231,7 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 			if err != nil {
 				return nil, err
 			}
-			return a, lease.Grow(2 * int64(proto.Size(any(a).(proto.Message)))) // once more as it is sent
+			return a, lease.Grow(2 * int64(proto.Size(any(a).(proto.Message)))) // again for the way to the client
 		})
 		code := codeOf(err)
 		tracing.End(span, model(q), code, err)
@@ -239,7 +245,7 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 	}}
 }
 
-// codeOf returns the status code of an error of ours or of gRPC.
+// codeOf returns the status code of our errors and of gRPC's.
 func codeOf(err error) tfbridge.Code {
 	if s, ok := status.FromError(err); ok {
 		return tfbridge.Code(s.Code())
@@ -247,7 +253,7 @@ func codeOf(err error) tfbridge.Code {
 	return serving.CodeOf(err)
 }
 
-// statusOf returns an error as gRPC sends it.
+// statusOf returns an error in gRPC's form.
 func statusOf(err error) error {
 	return status.Error(codes.Code(codeOf(err)), status.Convert(err).Message())
 }

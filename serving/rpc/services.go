@@ -49,7 +49,7 @@ func modelOfTasks(q *servingproto.MultiInferenceRequest) string {
 	return q.GetTasks()[0].GetModelSpec().GetName()
 }
 
-// specOf returns which version a message names.
+// specOf returns the version that a message names.
 func specOf(m *servingproto.ModelSpec) serving.ModelSpec {
 	spec := serving.ModelSpec{Name: m.GetName(), Label: m.GetVersionLabel()}
 	if v := m.GetVersion(); v != nil {
@@ -135,7 +135,7 @@ func (s *services) multiInference(ctx context.Context, q *servingproto.MultiInfe
 	return a, err
 }
 
-// signatureDef is the only field of metadata that there is.
+// signatureDef is the only existing field of metadata.
 const signatureDef = "signature_def"
 
 func (s *services) metadata(ctx context.Context, q *servingproto.GetModelMetadataRequest) (*servingproto.GetModelMetadataResponse, error) {
@@ -162,7 +162,7 @@ func (s *services) metadata(ctx context.Context, q *servingproto.GetModelMetadat
 	}
 	a := &servingproto.GetModelMetadataResponse{
 		ModelSpec: &servingproto.ModelSpec{},
-		// Clients look for the message by TensorFlow Serving's name of it.
+		// Clients look for the message under TensorFlow Serving's name.
 		Metadata: map[string]*anypb.Any{signatureDef: {TypeUrl: "type.googleapis.com/tensorflow.serving.SignatureDefMap", Value: raw}},
 	}
 	complete(a.ModelSpec, v)

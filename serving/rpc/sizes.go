@@ -16,12 +16,12 @@ import (
 
 // A lease grows by these estimates before the memory is allocated.
 
-// What a message takes beside its fields, what an element of a list or an unpacked number
-// takes at most, and how deep messages are looked into.
+// The memory of a message in addition to its fields, the largest memory of a list
+// element or an unpacked number, and the depth to which messages are examined.
 const messageBytes, elementBytes, maxDepth = 96, 32, 50
 
-// parsedBytes returns what a serialized message takes when it is parsed. A list of empty
-// messages takes 60 times its bytes. What is wrong in it is left to the parser.
+// parsedBytes returns the memory of a parsed message, given its serialized form. A list
+// of empty messages takes 60 times its bytes. The parser finds the errors in a message.
 func parsedBytes(message protoreflect.MessageDescriptor, text []byte, depth int) int64 {
 	if depth == 0 {
 		return (messageBytes + elementBytes) * int64(len(text))
@@ -52,7 +52,7 @@ func parsedBytes(message protoreflect.MessageDescriptor, text []byte, depth int)
 	return n
 }
 
-// valueBytes returns what the value of a field takes. The field may be unknown: nil.
+// valueBytes returns the memory of a field's value. The field may be unknown: nil.
 func valueBytes(field protoreflect.FieldDescriptor, value []byte, depth int) int64 {
 	switch {
 	case field == nil:
@@ -69,14 +69,15 @@ func valueBytes(field protoreflect.FieldDescriptor, value []byte, depth int) int
 	return int64(len(value))
 }
 
-// requestBytes returns what a request takes beside its message: tensors, or serialized
-// Examples. A tensor of more than most bytes is refused later, with its name.
+// requestBytes returns the memory of a request in addition to its message: tensors, or
+// serialized Examples. A tensor of more than most bytes is refused later, with its
+// name.
 func requestBytes(q any, most int64) int64 {
 	switch q := q.(type) {
 	case *servingproto.PredictRequest:
 		n := int64(0)
 		for _, p := range q.GetInputs() {
-			n = saturated(n, min(tensorBytes(p), most), 2) // what is parsed, and the tensor
+			n = saturated(n, min(tensorBytes(p), most), 2) // the parsed message, and the tensor
 		}
 		return n
 	case *inferenceproto.ModelInferRequest:
@@ -87,8 +88,9 @@ func requestBytes(q any, most int64) int64 {
 	return 0
 }
 
-// inferBytes returns what the inputs of a request of the Open Inference Protocol take: their
-// binary form, and the tensors. An element of BYTES may be as short as its length.
+// inferBytes returns the memory of the inputs of a request of the Open Inference
+// Protocol: their binary form, and the tensors. An element of BYTES may consist only of
+// its length.
 func inferBytes(q *inferenceproto.ModelInferRequest) int64 {
 	const perBytes = 4
 	n := int64(0)
@@ -106,7 +108,7 @@ func inferBytes(q *inferenceproto.ModelInferRequest) int64 {
 	return n
 }
 
-// tensorBytes returns what a tensor takes. A short message may claim a large one.
+// tensorBytes returns the memory of a tensor. A short message may claim a large one.
 func tensorBytes(p *tfproto.TensorProto) int64 {
 	shape := make([]int64, len(p.GetTensorShape().GetDim()))
 	for i, d := range p.GetTensorShape().GetDim() {
@@ -127,8 +129,8 @@ func tensorBytes(p *tfproto.TensorProto) int64 {
 	return size
 }
 
-// recordBytes returns what the Examples of an input take when they are serialized: each has
-// the features that all share.
+// recordBytes returns the memory of the serialized Examples of an input: each has the
+// features that all share.
 func recordBytes(input *servingproto.Input) int64 {
 	examples, shared := input.GetExampleList().GetExamples(), int64(0)
 	if list := input.GetExampleListWithContext(); list != nil {
@@ -138,7 +140,7 @@ func recordBytes(input *servingproto.Input) int64 {
 	return saturated(0, saturated(n, int64(proto.Size(input)), 1), 2) // the records, and the tensor
 }
 
-// saturated returns n + a*b, or the largest number if that does not fit. None is
+// saturated returns n + a*b, or the largest number if that overflows. No argument is
 // negative.
 func saturated(n, a, b int64) int64 {
 	if b > 0 && a > (math.MaxInt64-n)/b {

@@ -14,15 +14,15 @@ import (
 	"millrace/internal/base/servingproto"
 )
 
-// raw is a codec of messages that are serialized already.
+// raw is a codec for messages that are already serialized.
 type raw struct{}
 
 func (raw) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
 func (raw) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
 func (raw) Name() string                       { return "proto" }
 
-// What the stubs of PyPI's tensorflow-serving-api send is answered as they
-// understood it. testdata/record_stubs.py wrote it down.
+// Requests from the stubs of PyPI's tensorflow-serving-api get the answers that the
+// stubs recorded, by testdata/record_stubs.py.
 func TestStubs(t *testing.T) {
 	conn := start(t, nil, "examples")
 	text, err := os.ReadFile("testdata/stubs.json")

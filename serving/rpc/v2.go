@@ -40,7 +40,7 @@ func (s *services) describeInference() *grpc.ServiceDesc {
 	}
 }
 
-// noModel is the model of a request that names none.
+// noModel is the model of a request without a model name.
 func noModel[Q any](Q) string { return "" }
 
 func (s *services) serverLive(context.Context, *inferenceproto.ServerLiveRequest) (*inferenceproto.ServerLiveResponse, error) {
@@ -124,7 +124,8 @@ func closeAll(tensors map[string]*tfbridge.Tensor) {
 	}
 }
 
-// inferInputs returns the inputs of a request. The caller closes them, also after an error.
+// inferInputs returns the inputs of a request. The caller closes them, even after an
+// error.
 func (s *services) inferInputs(q *inferenceproto.ModelInferRequest) (map[string]*tfbridge.Tensor, error) {
 	tensors := map[string]*tfbridge.Tensor{}
 	raw := q.GetRawInputContents()

@@ -54,12 +54,12 @@ func TestV2Metadata(t *testing.T) {
 	}
 }
 
-// input is an input of a request, with typed contents or none.
+// input is an input of a request, with or without typed contents.
 func input(name, datatype string, contents *pb.InferTensorContents, shape ...int64) *pb.ModelInferRequest_InferInputTensor {
 	return &pb.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: shape, Contents: contents}
 }
 
-// Requests with typed and with raw contents get the outputs as raw contents.
+// Requests with typed and with raw contents get raw outputs.
 func TestV2Infer(t *testing.T) {
 	conn := start(t, nil, "constant", "strings", "two_signatures")
 	fp32 := &pb.InferTensorContents{Fp32Contents: []float32{1, 2}}

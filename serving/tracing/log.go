@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// NewLogHandler returns a handler that adds "trace_id" and "span_id" to what is logged
-// within a request that has a span.
+// NewLogHandler returns a handler that adds "trace_id" and "span_id" to log records of
+// a request with a span.
 func NewLogHandler(h slog.Handler) slog.Handler { return logHandler{h} }
 
 type logHandler struct{ slog.Handler }

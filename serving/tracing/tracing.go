@@ -2,8 +2,8 @@
 // tracing/otlp sends them to a collector.
 //
 // Packages rest and rpc make a span of each request, which continues the trace that a
-// client names in a traceparent (W3C Trace Context). Below it package batching puts
-// the time in the queue, the batch, and the run of the model.
+// client names in a traceparent (W3C Trace Context). As its children package batching
+// adds the time in the queue, the batch, and the run of the model.
 //
 //	predict                    the request
 //	    queue                  until a batch is formed
@@ -22,8 +22,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Begin starts the span of a request, below the one that its carrier names. A nil
-// provider makes none.
+// Begin starts the span of a request, as a child of the span that its carrier names. A
+// nil provider makes none.
 func Begin(ctx context.Context, p trace.TracerProvider, carrier propagation.TextMapCarrier, name string) (context.Context, trace.Span) {
 	if p == nil {
 		return ctx, trace.SpanFromContext(ctx)
@@ -32,8 +32,8 @@ func Begin(ctx context.Context, p trace.TracerProvider, carrier propagation.Text
 	return p.Tracer("millrace/serving").Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 }
 
-// End ends the span of a request for a model. A code that the server is to blame for
-// makes it an error.
+// End ends the span of a request for a model. A code that stands for a server error
+// marks the span as an error.
 func End(span trace.Span, model string, code tfbridge.Code, err error) {
 	if !span.IsRecording() {
 		return

@@ -15,11 +15,11 @@ import (
 	"millrace/tfbridge"
 )
 
-// Name is what a variable is called.
+// Name has the names of a variable.
 type Name struct {
 	path    string                     // name in checkpoints, without the common suffix; "": it is not in checkpoints
 	wrapper string                     // the other name in checkpoints of a variable that Keras's wraps; mostly ""
-	object  *savedmodel.VariableObject // nil: Python knew nothing of it
+	object  *savedmodel.VariableObject // nil if Python did not save it as an object
 }
 
 // valueSuffix ends the names of Python's variables in checkpoints.
@@ -28,7 +28,7 @@ const valueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 // Trimmed returns the name of a variable without the suffix of checkpoints.
 func Trimmed(name string) string { return strings.TrimSuffix(name, valueSuffix) }
 
-// Of returns what the variables of a model in a graph are called, by the names of their
+// Of returns the names of the variables of a model in a graph, by the names of their
 // operations.
 func Of(g *tfbridge.Graph, saved *savedmodel.Model) (map[string]Name, error) {
 	variables, err := checkpoint.Variables(g, saved.Program())
@@ -61,8 +61,8 @@ func Of(g *tfbridge.Graph, saved *savedmodel.Model) (map[string]Name, error) {
 // Unique returns the variable's path, which no other variable has.
 func (n Name) Unique(v gradients.Variable) string { return cmp.Or(n.path, v.Name) }
 
-// All returns what the variable is called, the name that Python gave it first, as
-// Keras names slots. Python may give two variables the same name.
+// All returns all names of the variable, Python's name first, as Keras uses it for
+// slots. Python may give two variables the same name.
 func (n Name) All(v gradients.Variable) []string {
 	called := []string{n.path, v.Name}
 	if n.wrapper != "" {
@@ -74,8 +74,8 @@ func (n Name) All(v gradients.Variable) []string {
 	return called
 }
 
-// Selected reports whether patterns select a variable for training. Nil patterns select the
-// variables that Python did not mark as not trainable.
+// Selected reports whether patterns select a variable for training. Nil patterns select
+// the variables that Python did not mark as not trainable.
 func (n Name) Selected(v gradients.Variable, patterns []string) bool {
 	if patterns == nil {
 		return n.object == nil || n.object.Trainable
@@ -104,7 +104,7 @@ func (n Name) Number() int {
 	return 0
 }
 
-// Shown returns the name that people know.
+// Shown returns the name for messages.
 func (n Name) Shown(v gradients.Variable) string {
 	all := n.All(v)
 	return cmp.Or(all[0], n.path, v.Name)

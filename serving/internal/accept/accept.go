@@ -1,6 +1,6 @@
-// Package accept keeps a server's listener open where a connection cannot be accepted
-// now: when the process has no more file descriptors, for one. net/http and gRPC wait
-// and try again, fasthttp ends its server.
+// Package accept keeps a server's listener open when a connection temporarily cannot be
+// accepted, for example because the process has no more file descriptors. net/http and
+// gRPC wait and try again; fasthttp ends its server.
 package accept
 
 import (
@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Steady returns a listener whose Accept waits and tries again after an error that
-// passes. Closing it ends the wait.
+// Steady returns a listener whose Accept waits and tries again after a temporary error.
+// Closing it ends the wait.
 func Steady(l net.Listener) net.Listener {
 	return &steady{Listener: l, closed: make(chan struct{}), pause: time.After}
 }
 
-// steady is a listener that outlives errors that pass.
+// steady is a listener that continues after temporary errors.
 type steady struct {
 	net.Listener
 	once   sync.Once
@@ -49,8 +49,8 @@ func (s *steady) Close() error {
 	return s.Listener.Close()
 }
 
-// passes reports whether accepting may work again later: the process or the system has
-// too many files, there is no memory for a socket, or the client has gone already.
+// passes reports whether an error is temporary: the process or the system has too many
+// files, there is no memory for a socket, or the client has already gone.
 func passes(err error) bool {
 	for _, e := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.ECONNRESET, syscall.EPROTO, syscall.EPERM,

@@ -31,7 +31,8 @@ func refused(errno syscall.Errno) error {
 	return &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", errno)}
 }
 
-// Accept outlives errors that pass, waits longer after each, and returns the others.
+// Accept continues after temporary errors, waits longer after each, and returns the
+// others.
 func TestSteady(t *testing.T) {
 	broken := refused(syscall.EBADF)
 	l := &script{errs: []error{refused(syscall.EMFILE), refused(syscall.ENFILE), refused(syscall.ECONNABORTED), broken}}

@@ -1,4 +1,4 @@
-// Package answers keeps what requests of a model were answered.
+// Package answers caches the answers to a model's requests.
 package answers
 
 import (
@@ -14,9 +14,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// Cache keeps what requests of a model were answered, by a hash of all that they depend on:
-// version, signature, inputs, and the outputs asked for. It has at most a number of bytes, and
-// drops what was not asked for longest. Many goroutines may use it.
+// Cache caches the answers to a model's requests, by a hash of everything on which they
+// depend: version, signature, inputs, and the requested outputs. It has a maximum size
+// in bytes, and drops the least recently used answers. Many goroutines may use it.
 type Cache struct {
 	most         int64
 	hits, misses atomic.Int64
@@ -137,10 +137,11 @@ func (k *keptTensor) tensor() (*tfbridge.Tensor, error) {
 	return tfbridge.NewTensorFromBytes(k.dtype, k.shape, k.raw)
 }
 
-// keptBytes is what an answer takes beside its elements, and what a string does.
+// keptBytes is the memory of an answer in addition to its elements, and stringBytes the
+// memory of a string.
 const keptBytes, keptText = 512, 16
 
-// Add keeps a copy of an answer, unless it is longer than an eighth of the room.
+// Add caches a copy of an answer, unless it is longer than an eighth of the cache.
 func (a *Cache) Add(key Key, outputs map[string]*tfbridge.Tensor) {
 	size := int64(keptBytes)
 	for _, t := range outputs {
@@ -176,7 +177,7 @@ func (a *Cache) Add(key Key, outputs map[string]*tfbridge.Tensor) {
 	}
 }
 
-// Counts returns how many requests were found and not found, and how many bytes the cache has.
+// Counts returns the numbers of hits and misses, and the bytes in the cache.
 func (a *Cache) Counts() (hits, misses, bytes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

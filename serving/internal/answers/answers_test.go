@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
 
-// The cache has at most its bytes, and keeps what was asked for last.
+// The cache does not exceed its size, and keeps the most recently used answers.
 func TestCacheLimit(t *testing.T) {
 	testruntime.Need(t)
 	a := New(8 * 1000)

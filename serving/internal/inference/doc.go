@@ -12,12 +12,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// Model is a model that requests are carried out on. [millrace/serving.Version] is
+// Model is a model on which requests are carried out. [millrace/serving.Version] is
 // one.
 type Model interface {
 	Signatures() map[string]tfbridge.Signature
-	// ChecksMethodNames reports whether to classify or to regress needs a signature with that
-	// method_name.
+	// ChecksMethodNames reports whether Classify and Regress require a signature with
+	// their method_name.
 	ChecksMethodNames() bool
 	// CountExamples is called with the number of Examples of each request.
 	CountExamples(n int)
@@ -29,8 +29,8 @@ func invalid(format string, args ...any) error {
 	return millrace.Errorf(millrace.ErrModel, format, args...)
 }
 
-// checkMethod returns an error if a signature has another method_name than a request needs, and the
-// model checks that.
+// checkMethod returns an error if a signature's method_name does not fit the request,
+// and the model checks that.
 func checkMethod(m Model, sig tfbridge.Signature, what, want string) error {
 	if !m.ChecksMethodNames() || sig.MethodName == want {
 		return nil

@@ -47,7 +47,7 @@ func serialized(input *servingproto.Input) ([]string, error) {
 	return all, nil
 }
 
-// marshalExample serializes an Example behind its context.
+// marshalExample serializes an Example after its context.
 func marshalExample(context []byte, e *tfproto.Example) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend(slices.Clip(context), e)
 }

@@ -48,14 +48,15 @@ func MultiInference(ctx context.Context, m Model, r *servingproto.MultiInference
 	return answer, nil
 }
 
-// counted is a model that has counted the Examples of a request: all tasks have the same.
+// counted is a model for which the Examples of a request have been counted already: all
+// tasks have the same.
 type counted struct{ Model }
 
 // CountExamples does nothing.
 func (counted) CountExamples(int) {}
 
 // checkTasks returns an error unless the tasks are of one model, of different
-// signatures, and of methods that there are.
+// signatures, and of known methods.
 func checkTasks(tasks []*servingproto.InferenceTask) error {
 	if len(tasks) == 0 {
 		return invalid("the request has no tasks")

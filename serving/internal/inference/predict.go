@@ -16,7 +16,7 @@ import (
 
 // Options are the options of carrying out requests.
 type Options struct {
-	// MaxTensorBytes is how many bytes a tensor of a request may take.
+	// MaxTensorBytes is the largest size in bytes of a tensor of a request.
 	MaxTensorBytes int64
 	// TensorContent puts the numbers of an answer into the field tensor_content.
 	TensorContent bool

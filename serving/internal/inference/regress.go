@@ -63,7 +63,7 @@ func regress(ctx context.Context, m Model, key string, input examples) (*serving
 	return result, err
 }
 
-// noOutputs returns the error about a signature that is none for regression.
+// noOutputs returns the error for a signature that is not for regression.
 func noOutputs() error {
 	e := millrace.Errorf(millrace.ErrModel, "a signature for regression has the output %q", regressOutput)
 	e.Code = int(tfbridge.FailedPrecondition)

@@ -6,8 +6,8 @@ import (
 	"millrace/internal/base/servingproto"
 )
 
-// Serialized returns what describes a request for its log as bytes: nil if describe returns
-// nil, or if the message cannot be serialized.
+// Serialized returns the serialized description of a request for its log. It returns
+// nil if describe returns nil, or if the message cannot be serialized.
 func Serialized(describe func() *servingproto.PredictionLog) func() []byte {
 	return func() []byte {
 		m := describe()

@@ -19,7 +19,7 @@ func ModelStatus(all []serving.VersionStatus) *servingproto.GetModelStatusRespon
 	return answer
 }
 
-// Status describes an error, or that there is none.
+// Status describes an error, or success for nil.
 func Status(err error) *servingproto.StatusProto {
 	status := &servingproto.StatusProto{ErrorCode: tfproto.Code(serving.CodeOf(err))}
 	if err != nil {

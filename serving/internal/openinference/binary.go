@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// lengthBytes is the length of an element of BYTES, which stands before it.
+// lengthBytes is the size of the length before each element of BYTES.
 const lengthBytes = 4
 
 // Tensor returns a tensor of the binary form: the elements in row-major order, little-endian,

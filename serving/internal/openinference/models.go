@@ -9,7 +9,8 @@ import (
 // Platform is the platform of all models.
 const Platform = "tensorflow_savedmodel"
 
-// Spec returns which version of a model a request names: by a number, a label, or neither.
+// Spec returns the model version that a request names: by a number, a label, or
+// neither.
 func Spec(model, version string) serving.ModelSpec {
 	spec := serving.ModelSpec{Name: model}
 	if n, err := strconv.ParseUint(version, 10, 63); err == nil {

@@ -31,20 +31,20 @@ type Input struct {
 	Binary     []byte         `json:"-"` // nil: there is data
 }
 
-// InputSize says how many bytes of an input stand after the document.
+// InputSize is the number of bytes of an input after the document.
 type InputSize struct {
 	BinaryDataSize *int64 `json:"binary_data_size,omitempty"`
 }
 
-// Output asks for an output.
+// Output requests an output.
 type Output struct {
 	Name       string       `json:"name"`
 	Parameters OutputFormat `json:"parameters,omitempty"`
 }
 
-// OutputFormat says how an output is answered.
+// OutputFormat is the requested format of an output.
 type OutputFormat struct {
-	BinaryData     *bool `json:"binary_data,omitempty"`    // nil: as the request says
+	BinaryData     *bool `json:"binary_data,omitempty"`    // nil: as in the request
 	Classification int64 `json:"classification,omitempty"` // not supported
 }
 
@@ -86,7 +86,7 @@ func Parse(body []byte, n int64) (*Request, error) {
 	return r, r.check()
 }
 
-// check refuses what is not supported.
+// check refuses unsupported parts of a request.
 func (r *Request) check() error {
 	for _, o := range r.Outputs {
 		if o.Parameters.Classification != 0 {

@@ -8,13 +8,13 @@ import (
 	"millrace/tfbridge"
 )
 
-// Check looks at the records of a request before TensorFlow sees them.
+// Check checks the records of a request before TensorFlow gets them.
 //
-// An error refuses the request: without Millrace's own operations TensorFlow's
-// parsers would read records that may end the process. A doubt is an error too, but
-// one of Go's parser, which is stricter than the operations. A request with a doubt
-// runs, but in no batch with others, which it would fail; if it fails, the doubt says
-// why better than TensorFlow does.
+// An error refuses the request: without Millrace's own operations TensorFlow's parsers
+// would read records that may end the process. A doubt is an error too, but one of Go's
+// parser, which is stricter than the operations. A request with a doubt runs, but not
+// in a batch with others, because it might fail them; if it fails, the doubt explains
+// the failure better than TensorFlow's error.
 func (p *Pipeline) Check(records []string) (doubt, err error) {
 	judge := check.NewJudge(p.Plan.Spec)
 	for i, r := range records {
@@ -40,9 +40,10 @@ func exampleError(i int, err error) error {
 	return e
 }
 
-// Joinable reports whether requests may share batches: each record has one shape
-// of every tensor, or is padded to one. If padded, what is padded to the longest of a
-// batch counts too, as with [batching.Options.PadVariableLengthInputs].
+// Joinable reports whether requests may share batches: each record has one shape of
+// every tensor, or is padded to one. If padded is set, tensors that are padded to the
+// longest of a batch are joinable, too, as with
+// [batching.Options.PadVariableLengthInputs].
 func (p *Pipeline) Joinable(padded bool) bool {
 	for i, t := range p.Plan.Tensors {
 		for axis, n := range t.Shape {
@@ -58,7 +59,8 @@ func (p *Pipeline) Joinable(padded bool) bool {
 	return true
 }
 
-// Explain returns what a failure of a run says about its records, or the failure.
+// Explain returns the error of the records that explains a failed run, or the failure
+// itself.
 func (p *Pipeline) Explain(err error) error {
 	var failed *tfbridge.Error
 	if !errors.As(err, &failed) {

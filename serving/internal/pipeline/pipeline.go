@@ -1,6 +1,5 @@
-// Package pipeline puts a loader's processing in front of the signatures of a
-// served model, so that requests of serialized records get what the records of a
-// file would get.
+// Package pipeline puts a loader's processing in front of the signatures of a served
+// model, so that the records of requests are processed like the records of files.
 //
 //	records --> parse, cast, slice, const, pad --> the model's signature --> outputs
 //	string[?]       the loader's operations        a copy of its operations
@@ -42,9 +41,9 @@ type Pipeline struct {
 	processing *loaders.Processing
 }
 
-// Add adds a plan's processing to a model's graph, and for each signature that takes
-// what it gives a signature that takes records. If no signature does, that is an
-// error of class millrace.ErrModel that says why.
+// Add adds a plan's processing to a model's graph. For each signature whose inputs it
+// gives, Add adds a signature that takes records. If there is no such signature, the
+// error has class millrace.ErrModel and gives the reason.
 func Add(m *graph.Model, plan *loaders.Plan) (*Pipeline, error) {
 	s := graph.NewScopeWithGraph(m.Graph()).SubScope(scope)
 	records := s.Placeholder(tfbridge.String, tfbridge.MakeShape(-1))
@@ -118,7 +117,8 @@ func (a *adding) tensor(name string) (tfbridge.Output, bool) {
 	return tfbridge.Output{}, false
 }
 
-// fits returns why a signature does not take what the loader gives.
+// fits returns the reason why the loader does not give a signature's inputs, nil if it
+// does.
 func (a *adding) fits(sig tfbridge.Signature) error {
 	if len(sig.Inputs) == 0 {
 		return fmt.Errorf("it has no inputs")
@@ -138,7 +138,7 @@ func (a *adding) fits(sig tfbridge.Signature) error {
 	return nil
 }
 
-// add adds the signature of key behind the loader.
+// add adds the signature of key with the loader in front of it.
 func (a *adding) add(key, added string, sig tfbridge.Signature) error {
 	def, err := fuse.GraphDef(a.model.Graph())
 	if err != nil {

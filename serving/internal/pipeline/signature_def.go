@@ -15,7 +15,7 @@ func AddSignatures(metaGraph []byte, signatures map[string]tfbridge.Signature) (
 	for key, s := range signatures {
 		more.SignatureDef[key] = &tfproto.SignatureDef{Inputs: tensorInfos(s.Inputs), Outputs: tensorInfos(s.Outputs), MethodName: s.MethodName}
 	}
-	// Fields of one message may stand apart: a parser merges them.
+	// The fields of a message may be in several parts: a parser merges them.
 	return proto.MarshalOptions{}.MarshalAppend(slices.Clip(metaGraph), more)
 }
 

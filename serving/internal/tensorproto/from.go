@@ -12,10 +12,10 @@ import (
 
 // Tensor returns the tensor that a message describes. The caller closes it.
 //
-// A message of fewer values than elements is filled up with its last value, or
-// with zeros if it has none; values too many are left out. A few bytes can so
-// claim any amount of memory: what takes more than maxBytes is an error of class
-// millrace.ErrLimit. Other errors are of class millrace.ErrSchema.
+// A message of fewer values than elements is filled up with its last value, or with
+// zeros if it has none; surplus values are ignored. So a few bytes can claim any amount
+// of memory: a tensor of more than maxBytes is an error of class millrace.ErrLimit.
+// Other errors are of class millrace.ErrSchema.
 func Tensor(p *tfproto.TensorProto, maxBytes int64) (*tfbridge.Tensor, error) {
 	dt := tfbridge.DataType(p.GetDtype())
 	if !dt.Known() || tfbridge.TypeOf(dt, nil) == nil {
@@ -82,8 +82,7 @@ func stringTensor(shape []int64, given [][]byte, n, maxBytes int64) (*tfbridge.T
 	return tfbridge.AllocateTensor(tfbridge.String, shape)
 }
 
-// stringContent returns n strings, whose lengths stand before all of them as
-// varints.
+// stringContent returns n strings. Their lengths come first, as varints.
 func stringContent(content []byte, n int64) ([][]byte, error) {
 	wrong := func() error {
 		return millrace.Errorf(millrace.ErrSchema, "the content of the tensor does not hold %d strings", n)
@@ -159,7 +158,7 @@ type elements struct {
 	width, size int
 }
 
-// each appends values as long as there is room.
+// each appends values until the tensor is full.
 func each[T any](e *elements, given []T, put func([]byte, T) []byte) {
 	for _, v := range given[:min(len(given), e.size/e.width)] {
 		e.raw = put(e.raw, v)
@@ -182,7 +181,7 @@ func (e *elements) ints(given []int32) bool {
 	return true
 }
 
-// filled returns the elements, of which the last is repeated.
+// filled returns the elements, with the last one repeated to the end.
 func (e *elements) filled() []byte {
 	last := e.raw[max(len(e.raw)-e.width, 0):]
 	if len(last) == 0 {

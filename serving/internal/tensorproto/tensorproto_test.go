@@ -15,7 +15,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// A tensor of every type goes into a message and comes back, in both forms.
+// A tensor of every type is converted to a message and back, in both forms.
 func TestRoundTrip(t *testing.T) {
 	testruntime.Need(t)
 	for _, value := range []any{
@@ -52,7 +52,7 @@ func vector(n int64) *tfproto.TensorShapeProto {
 	return &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: n}}}
 }
 
-// What a message leaves out is filled up as TensorFlow does.
+// Missing values in a message are filled up as in TensorFlow.
 func TestFewerValues(t *testing.T) {
 	testruntime.Need(t)
 	tests := []struct {

@@ -16,22 +16,22 @@ import (
 	"millrace"
 )
 
-// serviceName is the name of the service unless OTEL_SERVICE_NAME says another.
+// serviceName is the default name of the service; OTEL_SERVICE_NAME replaces it.
 var serviceName = attribute.String("service.name", "millrace")
 
-// Options are the options of a provider. What they leave open, OpenTelemetry's
-// environment variables say: OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER,
+// Options are the options of a provider. For unset options OpenTelemetry's environment
+// variables are used: OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER,
 // OTEL_SERVICE_NAME and so on.
 type Options struct {
-	// Endpoint is the URL of a collector. "": as OTEL_EXPORTER_OTLP_ENDPOINT says.
+	// Endpoint is the URL of a collector. "": OTEL_EXPORTER_OTLP_ENDPOINT.
 	Endpoint string
 	// Protocol is "grpc" or "http/protobuf". "": "http/protobuf".
 	Protocol string
 }
 
 // NewProvider returns a provider that sends spans to a collector, a few seconds later
-// and many at a time. A collector that does not answer holds up no request. The caller
-// calls Shutdown, which sends what is left.
+// and many at a time. A collector that does not answer delays no request. The caller
+// calls Shutdown, which sends the remaining spans.
 func NewProvider(ctx context.Context, o *Options) (*trace.TracerProvider, error) {
 	client, err := o.client()
 	if err != nil {
@@ -49,7 +49,7 @@ func NewProvider(ctx context.Context, o *Options) (*trace.TracerProvider, error)
 	return trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about)), nil
 }
 
-// client returns what speaks to the collector.
+// client returns a client for the collector.
 func (o *Options) client() (otlptrace.Client, error) {
 	endpoint := strings.TrimSuffix(o.Endpoint, "/")
 	if u, err := url.Parse(endpoint); endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {

@@ -20,10 +20,11 @@ import (
 	"millrace/tfbridge"
 )
 
-// traceparent is a client's, of a trace that is sampled.
+// traceparent is the header of a client with a sampled trace.
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// A span continues the client's trace, arrives at the collector, and its log has the id.
+// A span continues the client's trace and arrives at the collector, and the log has its
+// id.
 func TestSpan(t *testing.T) {
 	got := make(chan *collector.ExportTraceServiceRequest, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
