@@ -22,7 +22,7 @@ type Explanation struct {
 	Compression string          `json:"compression"` // "none", "gzip" or "zlib"
 	List        string          `json:"list,omitempty"`
 
-	Mixture []spec.MixturePart `json:"mixture,omitempty"` // the datasets, where there are several; the manifest is that of the first
+	Mixture []spec.MixturePart `json:"mixture,omitempty"` // the datasets, where there are several; the manifest of the first one
 
 	Files     []ExplainedFile  `json:"files"`
 	Seed      int64            `json:"seed"`

@@ -59,6 +59,3 @@ func (b *Builder) Buckets(d *dataset.Dataset) *dataset.Dataset {
 	})
 	return batches.Map("assemble", b.assembleRagged, b.MapOptions())
 }
-
-// Probe looks for one window in the files, in order.
-func (b *Builder) Probe() *dataset.Dataset { return b.pass(b.Scope, b.Scope.Const(int64(0))) }
