@@ -46,4 +46,5 @@ LABEL org.opencontainers.image.title="millrace" \
 	org.opencontainers.image.version="${VERSION}" \
 	org.opencontainers.image.source="${SOURCE}" \
 	org.opencontainers.image.revision="${REVISION}" \
-	org.opencontainers.image.base.name="${BASE}"
+	org.opencontainers.image.base.name="${BASE}" \
+	org.cyclonedx.sbom="/usr/share/doc/millrace/sbom.cdx.json"

@@ -8,6 +8,7 @@
 //	go run ./bench -rounds 1  a quick look
 //	go run ./bench -only training -rounds 1   training alone
 //	go run ./bench -only serving -rounds 1    servers alone, in three minutes
+//	go run ./bench -only goals -rounds 1      the goals of servers, in two minutes; -overload 10m for the long load
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
 //	go run ./bench -only gzip -rounds 3       compressed files alone
 //	go run ./bench -only records -rounds 3    records of several kinds alone
@@ -27,6 +28,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // settings are the values of the flags.
@@ -40,6 +42,7 @@ type settings struct {
 	tableMB  int // size of the tables to convert
 	strict   bool
 	only     string // "" = everything
+	overload time.Duration
 }
 
 // Values of -only.
@@ -51,6 +54,7 @@ const (
 	onlyRecords   = "records"
 	onlySequences = "sequences"
 	onlyConvert   = "convert"
+	onlyGoals     = "goals" // of servers; nothing else measures them
 
 	onlyEnvironment = "environment" // makes Python's environment and measures nothing
 	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
@@ -68,7 +72,8 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "queues", "gzip", "records", "sequences", "convert" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "goals", "queues", "gzip", "records", "sequences", "convert" or "chunks"`)
+	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -89,7 +94,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords, onlySequences:
+	case "", onlyTraining, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -109,8 +114,8 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		}
 		return c.run(ctx, s, out)
 	default:
-		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q or %q", s.only,
-			onlyTraining, onlyServing, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlyChunks)
+		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q or %q", s.only,
+			onlyTraining, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlyChunks)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
@@ -132,6 +137,9 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 			return false, err
 		}
 		return q.run(ctx, s, out)
+	}
+	if s.only == onlyGoals {
+		return prepareGoals(ctx, ways, s, out)
 	}
 	k, err := prepareRecords(ctx, ways)
 	if err != nil {

@@ -36,6 +36,8 @@ type round struct {
 
 	Serving map[string]*servingRound `json:"serving,omitempty"` // by the kind of model
 
+	Goals map[string]*goalRound `json:"goals,omitempty"` // of -only goals, by the kind of model
+
 	Speech speechRound `json:"chunks"` // of -only chunks
 }
 

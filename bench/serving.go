@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -184,6 +186,8 @@ func (s *serving) with(start func() (*server, error), use func(*server) error) e
 // servingLoad is what a server is measured with.
 type servingLoad struct {
 	rate           float64 // rate of arrivals; 0: each connection sends its next request after an answer
+	connections    int     // 0: servingConnections
+	refusals       bool    // whether answers with status 503 are allowed
 	warm, duration time.Duration
 	onAnswer       func(i int, body []byte)
 }
@@ -193,7 +197,7 @@ var saturation = servingLoad{warm: servingWarm, duration: servingTime}
 
 // load measures a server. Every request must be answered.
 func (s *serving) load(ctx context.Context, at *server, l servingLoad) (served, error) {
-	o := load.Options{Address: at.address, Connections: servingConnections, Rate: l.rate, Warm: l.warm, Duration: l.duration}
+	o := load.Options{Address: at.address, Connections: cmp.Or(l.connections, servingConnections), Rate: l.rate, Warm: l.warm, Duration: l.duration}
 	for _, body := range s.bodies {
 		o.Requests = append(o.Requests, load.Post(at.address, servingPath, body))
 	}
@@ -205,8 +209,15 @@ func (s *serving) load(ctx context.Context, at *server, l servingLoad) (served, 
 		return served{}, err
 	}
 	ok := r.OK()
+	if l.refusals {
+		delete(r.Answers, http.StatusServiceUnavailable)
+	}
 	if len(r.Answers) != 1 || r.Lost+r.Unsent > 0 {
-		return served{}, fmt.Errorf("%d kinds of answers, %d requests lost, %d not sent:\n%s", len(r.Answers), r.Lost, r.Unsent, at.log.text)
+		kinds := map[int]int64{}
+		for status, h := range r.Answers {
+			kinds[status] = h.N
+		}
+		return served{}, fmt.Errorf("answers by status: %v; %d requests lost, %d not sent:\n%s", kinds, r.Lost, r.Unsent, at.log.text)
 	}
 	return served{
 		RequestsPerS: r.Throughput(), P50S: ok.Percentile(50).Seconds(), P99S: ok.Percentile(99).Seconds(),

@@ -33,7 +33,7 @@ func startMillrace(ctx context.Context, program string, args ...string) (*server
 	if err != nil {
 		return nil, err
 	}
-	if err := s.process.Start(); err != nil {
+	if err := startPinned(s.process); err != nil {
 		return nil, err
 	}
 	lines := bufio.NewScanner(out)

@@ -3,6 +3,7 @@ module millrace/deploy
 go 1.26.0
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.66.1

@@ -6,22 +6,43 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/cmd/millrace/internal/runtimes"
+	"millrace/internal/tool/sbom"
 )
 
 func versionCommand(p *cli.Program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
+	bill := false
+	c := &cobra.Command{
+		Use:   "version [--sbom]",
 		Short: "Print the versions of millrace, Go and the TensorFlow runtime",
 		Long: `Print the versions of millrace, of the Go that built it, and of the TensorFlow
-runtime if one is installed. The runtime is not opened.`,
-		Example: "  millrace version",
+runtime if one is installed. The runtime is not opened.
+
+--sbom prints a software bill of materials instead, in the form of CycloneDX
+1.6: the Go modules in the program, and the runtime with the hashes of its wheel
+and its libraries.`,
+		Example: "  millrace version\n  millrace version --sbom >millrace.cdx.json",
 		Args:    cli.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
+			if bill {
+				return printBill(p)
+			}
 			return p.Printf("millrace %s\n%s %s/%s\n%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtimes.Version(p))
 		},
 	}
+	c.Flags().BoolVar(&bill, "sbom", false, "print a software bill of materials, as JSON of CycloneDX")
+	return c
+}
+
+// printBill prints what the program and the runtime are made of.
+func printBill(p *cli.Program) error {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return millrace.Errorf(millrace.ErrInternal, "the program was built without the versions of its modules")
+	}
+	return sbom.Write(p.Stdout, info, buildVersion(), runtimes.Installed(p))
 }
 
 // revision is the commit that was built. The linker sets it where Go finds no

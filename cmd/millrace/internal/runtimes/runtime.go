@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 
@@ -24,6 +25,28 @@ func (p *program) runtimeCommand() *cobra.Command {
 	c.AddCommand(p.runtimeInstallCommand(), p.runtimeNativeCommand(), p.runtimeExportCommand(),
 		p.runtimeInfoCommand(), p.runtimeDoctorCommand(), p.runtimeProbeCommand())
 	return c
+}
+
+// Installed returns the runtime that a command would open, as its folder describes it; nil if there is
+// none, or it has no description.
+func Installed(p *cli.Program) *runtimedir.Installed {
+	dir := cmp.Or(p.RuntimeDir, os.Getenv(tfbridge.RuntimeEnv))
+	if dir != "" {
+		in, err := runtimedir.Read(dir)
+		if err != nil {
+			return nil
+		}
+		return in
+	}
+	root, err := runtimedir.Root()
+	if err != nil {
+		return nil
+	}
+	found, err := runtimedir.Find(root)
+	if err != nil || len(found) == 0 {
+		return nil
+	}
+	return found[0]
 }
 
 // Version returns a line about the runtime that a command would open. It

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"millrace/internal/tool/load"
+)
+
+// Goals of serving, which -only goals measures without the rest: clients that ask again at once, against
+// FastAPI with micro-batching on the same two sides of all processors; then, with the server and the client
+// on a processor each, the server's processor time of a request, the latency at half load, and what
+// is left of the rate at three times the load.
+const (
+	goalQueueDelay = 50 * time.Millisecond // --max-queue-delay of the overloaded server
+	goalTimes      = 3                     // as much load as is answered at best
+	overloaders    = 4096                  // connections of the overload
+	saturators     = 64                    // connections of the best rate
+)
+
+// goalClients are the numbers of clients.
+var goalClients = []int{1, 16, 128}
+
+// goalRound is one measurement of the goals for one model.
+type goalRound struct {
+	Ours   map[int]served `json:"millrace"` // by number of clients
+	Theirs map[int]served `json:"fastapi_batched"`
+
+	OursWithin   served `json:"millrace_within"`
+	TheirsWithin served `json:"fastapi_batched_within"`
+
+	ProcessorS float64 `json:"server_processor_s"` // of a request of one row, one client
+	Best       served  `json:"best"`               // pinned
+	Half       served  `json:"half_load"`          // pinned
+	Good       float64 `json:"goodput_requests_per_s"`
+	RefusalS   float64 `json:"refusal_p99_s"`
+}
+
+// prepareGoals makes what the servers need, and measures and reports the goals.
+func prepareGoals(ctx context.Context, ways sides, o settings, out io.Writer) (bool, error) {
+	t, err := prepareTraining(ctx, ways)
+	if err != nil {
+		return false, err
+	}
+	s, err := prepareServing(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	return s.runGoals(ctx, o, out)
+}
+
+// runGoals measures and reports the goals.
+func (s *serving) runGoals(ctx context.Context, o settings, out io.Writer) (bool, error) {
+	rounds, err := repeat(o.rounds, func() (r round, err error) {
+		r.Goals = map[string]*goalRound{}
+		for _, kind := range servingKinds {
+			g := &goalRound{Ours: map[int]served{}, Theirs: map[int]served{}}
+			r.Goals[kind] = g
+			if err := s.goals(ctx, g, filepath.Join(s.models, kind), o.overload); err != nil {
+				return r, fmt.Errorf("goals of the model %s: %w", kind, err)
+			}
+		}
+		return r, nil
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := writeResults(filepath.Join(o.dir, "results-goals.json"), rounds); err != nil {
+		return false, err
+	}
+	return table(out, rounds, goalRows()), nil
+}
+
+// goals takes one round of a model.
+func (s *serving) goals(ctx context.Context, g *goalRound, model string, overload time.Duration) error {
+	ours := []string{"--model", "m=" + model, "--enable_batching"}
+	sides := []struct {
+		start  func() (*server, error)
+		to     map[int]served
+		within *served
+	}{
+		{func() (*server, error) { return startMillrace(ctx, s.program, ours...) }, g.Ours, &g.OursWithin},
+		{func() (*server, error) { return startPython(ctx, s.python, model, true, runtime.NumCPU()) }, g.Theirs, &g.TheirsWithin},
+	}
+	var answers [][]byte
+	for _, side := range sides {
+		err := s.with(side.start, func(at *server) error {
+			answer, err := at.predict(ctx, s.bodies[0])
+			if err != nil {
+				return err
+			}
+			answers = append(answers, answer)
+			for _, n := range goalClients {
+				l := saturation
+				l.connections = n
+				if side.to[n], err = s.load(ctx, at, l); err != nil {
+					return err
+				}
+			}
+			*side.within, err = s.within(ctx, at, side.to[goalClients[len(goalClients)-1]].RequestsPerS)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := sameAnswers(answers[0], answers[1]); err != nil {
+		return err
+	}
+	restore, err := pinClient()
+	if err != nil {
+		return err
+	}
+	defer restore()
+	return s.with(func() (*server, error) {
+		return startMillrace(ctx, s.program, append(ours, "--max-queue-delay", goalQueueDelay.String())...)
+	}, func(at *server) error { return s.pinned(ctx, g, at, overload) })
+}
+
+// pinned measures what needs a server and a client with a processor each.
+func (s *serving) pinned(ctx context.Context, g *goalRound, at *server, overload time.Duration) (err error) {
+	if g.ProcessorS, err = s.processor(ctx, at); err != nil {
+		return err
+	}
+	l := saturation
+	l.connections, l.refusals = saturators, true
+	if g.Best, err = s.load(ctx, at, l); err != nil {
+		return err
+	}
+	if g.Half, err = s.usual(ctx, at, g.Best.RequestsPerS/2); err != nil {
+		return err
+	}
+	o := load.Options{Address: at.address, Connections: overloaders, Rate: goalTimes * g.Best.RequestsPerS, Warm: servingWarm, Duration: overload}
+	for _, body := range s.bodies {
+		o.Requests = append(o.Requests, load.Post(at.address, servingPath, body))
+	}
+	r, err := load.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if g.Good = r.Throughput(); r.Lost > 0 {
+		return fmt.Errorf("%d requests were lost at %d times the load:\n%s", r.Lost, goalTimes, at.log.text)
+	}
+	if refused := r.Answers[http.StatusServiceUnavailable]; refused != nil {
+		g.RefusalS = refused.Percentile(99).Seconds()
+	}
+	return ctx.Err()
+}
+
+// processor returns the server's processor time of a request, with one client.
+func (s *serving) processor(ctx context.Context, at *server) (float64, error) {
+	l := servingLoad{connections: 1, duration: servingTime}
+	if _, err := s.load(ctx, at, servingLoad{connections: 1, duration: servingWarm}); err != nil {
+		return 0, err
+	}
+	before, err := processorOf(at.process.Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	got, err := s.load(ctx, at, l)
+	if err != nil {
+		return 0, err
+	}
+	after, err := processorOf(at.process.Process.Pid)
+	return (after - before).Seconds() / (got.RequestsPerS * servingTime.Seconds()), err
+}
+
+// processorOf returns the processor time of a process, as Linux counts it in /proc.
+func processorOf(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // the name before it may have spaces
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat is %q", pid, text)
+	}
+	user, err := strconv.Atoi(fields[11])
+	system, err2 := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * (time.Second / 100), errors.Join(err, err2) // a tick is 10 ms
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package main
+
+import "os/exec"
+
+// pinClient does nothing: other systems have no such calls.
+func pinClient() (restore func(), err error) { return func() {}, nil }
+
+// startPinned starts a server.
+func startPinned(c *exec.Cmd) error { return c.Start() }
