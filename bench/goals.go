@@ -22,7 +22,7 @@ import (
 // is left of the rate at three times the load.
 const (
 	goalQueueDelay = 50 * time.Millisecond // --max-queue-delay of the overloaded server
-	goalTimes      = 3                     // as much load as is answered at best
+	goalTimes      = 3                     // as much load as the best rate
 	overloaders    = 4096                  // connections of the overload
 	saturators     = 64                    // connections of the best rate
 )
@@ -32,13 +32,13 @@ var goalClients = []int{1, 16, 128}
 
 // goalRound is one measurement of the goals for one model.
 type goalRound struct {
-	Ours   map[int]served `json:"millrace"` // by number of clients
+	Ours   map[int]served `json:"millrace"` // the key is the number of clients
 	Theirs map[int]served `json:"fastapi_batched"`
 
 	OursWithin   served `json:"millrace_within"`
 	TheirsWithin served `json:"fastapi_batched_within"`
 
-	ProcessorS float64 `json:"server_processor_s"` // of a request of one row, one client
+	ProcessorS float64 `json:"server_processor_s"` // one row a request, one client
 	Best       served  `json:"best"`               // pinned
 	Half       served  `json:"half_load"`          // pinned
 	Good       float64 `json:"goodput_requests_per_s"`
@@ -121,24 +121,30 @@ func (s *serving) goals(ctx context.Context, g *goalRound, model string, overloa
 		return err
 	}
 	defer restore()
+	if err := s.with(sides[0].start, func(at *server) error { return s.pinned(ctx, g, at) }); err != nil {
+		return err
+	}
 	return s.with(func() (*server, error) {
 		return startMillrace(ctx, s.program, append(ours, "--max-queue-delay", goalQueueDelay.String())...)
-	}, func(at *server) error { return s.pinned(ctx, g, at, overload) })
+	}, func(at *server) error { return s.overloaded(ctx, g, at, overload) })
 }
 
 // pinned measures what needs a server and a client with a processor each.
-func (s *serving) pinned(ctx context.Context, g *goalRound, at *server, overload time.Duration) (err error) {
+func (s *serving) pinned(ctx context.Context, g *goalRound, at *server) (err error) {
 	if g.ProcessorS, err = s.processor(ctx, at); err != nil {
 		return err
 	}
 	l := saturation
-	l.connections, l.refusals = saturators, true
+	l.connections = saturators
 	if g.Best, err = s.load(ctx, at, l); err != nil {
 		return err
 	}
-	if g.Half, err = s.usual(ctx, at, g.Best.RequestsPerS/2); err != nil {
-		return err
-	}
+	g.Half, err = s.usual(ctx, at, g.Best.RequestsPerS/2)
+	return err
+}
+
+// overloaded measures a server at three times its best rate.
+func (s *serving) overloaded(ctx context.Context, g *goalRound, at *server, overload time.Duration) error {
 	o := load.Options{Address: at.address, Connections: overloaders, Rate: goalTimes * g.Best.RequestsPerS, Warm: servingWarm, Duration: overload}
 	for _, body := range s.bodies {
 		o.Requests = append(o.Requests, load.Post(at.address, servingPath, body))

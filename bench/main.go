@@ -54,7 +54,7 @@ const (
 	onlyRecords   = "records"
 	onlySequences = "sequences"
 	onlyConvert   = "convert"
-	onlyGoals     = "goals" // of servers; nothing else measures them
+	onlyGoals     = "goals" // nothing else measures them
 
 	onlyEnvironment = "environment" // makes Python's environment and measures nothing
 	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
@@ -102,11 +102,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		}
 		return q.run(ctx, s, out)
 	case onlyEnvironment:
-		if s.python != "" {
-			return true, nil
-		}
-		_, err := environment(ctx, filepath.Join(s.dir, "venv"), requirements)
-		return true, err
+		return true, makeEnvironment(ctx, s)
 	case onlyConvert:
 		c, err := prepareConvert(ctx, s)
 		if err != nil {
@@ -171,6 +167,15 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, err
 	}
 	return everything(ctx, s, &parts{t, v, z, k, c}, out)
+}
+
+// makeEnvironment makes Python's environment, unless there is one.
+func makeEnvironment(ctx context.Context, s settings) error {
+	if s.python != "" {
+		return nil
+	}
+	_, err := environment(ctx, filepath.Join(s.dir, "venv"), requirements)
+	return err
 }
 
 // parts are prepared before everything is measured.

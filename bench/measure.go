@@ -36,7 +36,7 @@ type round struct {
 
 	Serving map[string]*servingRound `json:"serving,omitempty"` // by the kind of model
 
-	Goals map[string]*goalRound `json:"goals,omitempty"` // of -only goals, by the kind of model
+	Goals map[string]*goalRound `json:"goals,omitempty"` // only -only goals fills it, the key is the kind of model
 
 	Speech speechRound `json:"chunks"` // of -only chunks
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -187,7 +186,6 @@ func (s *serving) with(start func() (*server, error), use func(*server) error) e
 type servingLoad struct {
 	rate           float64 // rate of arrivals; 0: each connection sends its next request after an answer
 	connections    int     // 0: servingConnections
-	refusals       bool    // whether answers with status 503 are allowed
 	warm, duration time.Duration
 	onAnswer       func(i int, body []byte)
 }
@@ -209,9 +207,6 @@ func (s *serving) load(ctx context.Context, at *server, l servingLoad) (served, 
 		return served{}, err
 	}
 	ok := r.OK()
-	if l.refusals {
-		delete(r.Answers, http.StatusServiceUnavailable)
-	}
 	if len(r.Answers) != 1 || r.Lost+r.Unsent > 0 {
 		kinds := map[int]int64{}
 		for status, h := range r.Answers {

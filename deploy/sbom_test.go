@@ -14,8 +14,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// The program's bill of materials is valid by CycloneDX's schema, of which the module of its library has a
-// copy. It names what "go version -m" names, and TensorFlow's wheel.
+// The program's bill of materials is valid by CycloneDX's schema, which its library's module carries. The
+// bill names what "go version -m" names, and TensorFlow's wheel.
 func TestBillOfMaterials(t *testing.T) {
 	testruntime.Need(t)
 	text, err := exec.CommandContext(t.Context(), program, "version", "--sbom").Output()
