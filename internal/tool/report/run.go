@@ -188,7 +188,10 @@ func (v *loggedValue) UnmarshalJSON(text []byte) error {
 	}
 	switch {
 	case bytes.HasPrefix(text, []byte("[")):
-		return json.Unmarshal(text, &v.matrix)
+		if err := json.Unmarshal(text, &v.matrix); err != nil {
+			return err
+		}
+		return checkMatrix(v.matrix)
 	case bytes.HasPrefix(text, []byte("{")):
 		return v.named(text)
 	}
@@ -209,6 +212,19 @@ func (v *loggedValue) named(text []byte) error {
 		return fmt.Errorf("a confusion matrix of %d rows has %d names of classes", n, len(m.Classes))
 	}
 	v.matrix, v.classes, v.figures = m.Matrix, m.Classes, m.PerClass
+	return checkMatrix(v.matrix)
+}
+
+// checkMatrix returns an error unless a confusion matrix has rows, each as long as there are rows.
+func checkMatrix(m [][]float64) error {
+	if len(m) == 0 {
+		return errors.New("a confusion matrix has no rows")
+	}
+	for i, row := range m {
+		if len(row) != len(m) {
+			return fmt.Errorf("row %d of a confusion matrix of %d rows has %d columns", i, len(m), len(row))
+		}
+	}
 	return nil
 }
 
