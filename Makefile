@@ -273,6 +273,10 @@ keras-page: native ## every block of docs/keras.md, Python included, in one sess
 	go run ./bench -only environment
 	MILLRACE_KERAS_PYTHON=$(BENCH_PYTHON) $(WITH_RUNTIME) go test -count=1 -run '^TestKerasPage$$' ./cmd/millrace $(if $(RECORD),-record-page)
 
+.PHONY: keras-training
+keras-training: native ## train models of Keras here and in Keras, and compare losses and speed
+	go run ./bench -only keras -rounds $(or $(ROUNDS),1)
+
 .PHONY: bench
 bench: native ## our loaders beside Python TensorFlow's, on the same files
 	go run ./bench

@@ -3,7 +3,7 @@
 MILLRACE is the program. It needs tensorflow 2.21 and keras 3. Each model is exported in training mode with random weights, its
 batches are written as TFRecords, and `millrace train` reads both. For each model a line says how far apart the losses of all
 steps are, the moving statistics after the last one, and whether frozen variables kept their bits. --steps N (default 20),
---batch N (default 4).
+--batch N (default 4); --json prints a list of objects instead.
 """
 import argparse
 import json
@@ -194,7 +194,7 @@ def compare(name, millrace, steps, batch):
         run = os.path.join(folder, "run")
         done = subprocess.run([millrace, "train", os.path.join(folder, "run.json"), "--dir", run], capture_output=True, text=True)
         if done.returncode:
-            return f"| {name} | " + (done.stderr.strip().splitlines() or ["exit code %d" % done.returncode])[-1][:300] + " |"
+            return {"model": name, "error": (done.stderr.strip().splitlines() or ["exit code %d" % done.returncode])[-1][:300]}
         want, theirs = keras_losses(model, x, y, steps, batch)
         lines = [json.loads(line) for line in open(os.path.join(run, "log.ndjson"))]
         got = np.array([line["loss"] for line in lines if "loss" in line])
@@ -210,9 +210,16 @@ def compare(name, millrace, steps, batch):
                 frozen += not np.array_equal(after, before[i])
             elif v.dtype == "float32":
                 moved = max(moved, (np.abs(after - np.asarray(v)) / np.maximum(1, np.abs(np.asarray(v)))).max())
-        first = np.abs(got - want).argmax()
-        return (f"| {name} | {model.count_params():,} | {np.abs(got - want)[0]:.1e} | {np.abs(got - want).max():.1e} (step {first + 1}) | {moved:.1e} | "
-                f"{weights:.1e} | {frozen} | {ours:.3g} | {theirs:.3g} |")
+        apart = np.abs(got - want)
+        return {"model": name, "parameters": int(model.count_params()), "first": float(apart[0]), "worst": float(apart.max()), "worst_50": float(apart[:50].max()), "worst_step": int(apart.argmax()) + 1,
+                "statistics": float(moved), "weights": float(weights), "frozen_changed": int(frozen), "steps_per_s": float(ours), "keras_steps_per_s": float(theirs)}
+
+
+def line(r):
+    if "error" in r:
+        return f"| {r['model']} | {r['error']} |"
+    return (f"| {r['model']} | {r['parameters']:,} | {r['first']:.1e} | {r['worst']:.1e} (step {r['worst_step']}) | {r['statistics']:.1e} | {r['weights']:.1e} | "
+            f"{r['frozen_changed']} | {r['steps_per_s']:.3g} | {r['keras_steps_per_s']:.3g} |")
 
 
 def main():
@@ -221,12 +228,17 @@ def main():
     p.add_argument("models", nargs="*")
     p.add_argument("--steps", type=int, default=20)
     p.add_argument("--batch", type=int, default=4)
+    p.add_argument("--json", action="store_true")
     o = p.parse_args()
     tf.config.experimental.enable_op_determinism()
+    millrace = shutil.which(o.millrace) or o.millrace
+    if o.json:
+        print(json.dumps([compare(name, millrace, o.steps, o.batch) for name in o.models or MODELS]))
+        return
     print("| model | parameters | loss, step 1 | loss, worst | moving statistics | weights | frozen that changed | steps/s | Keras's |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for name in o.models or MODELS:
-        print(compare(name, shutil.which(o.millrace) or o.millrace, o.steps, o.batch), flush=True)
+        print(line(compare(name, millrace, o.steps, o.batch)), flush=True)
 
 
 main()

@@ -7,6 +7,7 @@
 //	go run ./bench            what "make bench" runs
 //	go run ./bench -rounds 1  a quick look
 //	go run ./bench -only training -rounds 1   training alone
+//	go run ./bench -only keras -rounds 1      models of Keras, against Keras's step
 //	go run ./bench -only serving -rounds 1    servers alone, in three minutes
 //	go run ./bench -only goals -rounds 1      the goals of servers, in two minutes; -overload 10m for the long load
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
@@ -48,6 +49,7 @@ type settings struct {
 // Values of -only.
 const (
 	onlyTraining  = "training"
+	onlyKeras     = "keras" // models of Keras
 	onlyServing   = "serving"
 	onlyQueues    = "queues"
 	onlyGzip      = "gzip"
@@ -72,7 +74,7 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "serving", "goals", "queues", "gzip", "records", "sequences", "convert" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "queues", "gzip", "records", "sequences", "convert" or "chunks"`)
 	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
 
@@ -94,7 +96,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences:
+	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -110,12 +112,15 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		}
 		return c.run(ctx, s, out)
 	default:
-		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q or %q", s.only,
-			onlyTraining, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlyChunks)
+		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", s.only,
+			onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlyChunks)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
 		return false, err
+	}
+	if s.only == onlyKeras {
+		return runKeras(ctx, s, ways, out)
 	}
 	if s.only == onlyQueues {
 		return runQueues(ctx, s, ways.python, out)
@@ -229,6 +234,9 @@ func everything(ctx context.Context, s settings, p *parts, out io.Writer) (bool,
 			return r, err
 		}
 		if r.Training, err = t.measure(ctx); err != nil {
+			return r, err
+		}
+		if r.Keras, err = measureKeras(ctx, t.sides); err != nil {
 			return r, err
 		}
 		r.Serving, err = p.serving.measure(ctx)

@@ -34,6 +34,8 @@ type round struct {
 
 	Training map[string]*trainRound `json:"training"` // by the kind of model
 
+	Keras map[string]kerasRate `json:"keras,omitempty"` // by the model
+
 	Serving map[string]*servingRound `json:"serving,omitempty"` // by the kind of model
 
 	Goals map[string]*goalRound `json:"goals,omitempty"` // only -only goals fills it, the key is the kind of model

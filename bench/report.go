@@ -62,7 +62,7 @@ var rows = []row{
 // report prints the table of everything, with the rows of records, and returns whether every
 // target is met.
 func report(out io.Writer, rounds []round, records []row) bool {
-	met := table(out, rounds, slices.Concat(rows, records, compressedRows(), convertRows(), liveRows(), seqRows(), queueRows(), sequenceRows(), trainRows(rounds), servingRows()))
+	met := table(out, rounds, slices.Concat(rows, records, compressedRows(), convertRows(), liveRows(), seqRows(), queueRows(), sequenceRows(), trainRows(rounds), kerasRows(), servingRows()))
 	explainServing(out, rounds)
 	fmt.Fprintf(out, "Python's fastest ways: %s; %s; %s.\n",
 		rounds[0].PerRecord.Way, rounds[0].Vectorised.Way, rounds[0].Loop.Way)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+)
+
+// Models of Keras in training mode. Python makes each model once a round, trains it by
+// Keras's own step with deterministic operations, and has millrace train train its export on
+// the same batches from records. The losses of the first steps have to agree.
+const (
+	kerasScript = "bench/keras_training.py"
+	kerasSteps  = 200
+	kerasBatch  = 32
+)
+
+// kerasModels are the models of the script that are measured.
+var kerasModels = []string{"U-Net", "Transformer", "LSTM", "GRU"}
+
+// Targets of Keras's models: a ratio of steps/s, and how far the losses may be apart.
+const (
+	kerasTarget    = 1.3
+	kerasLossApart = 1e-5
+)
+
+// kerasRate is what the script prints of a model.
+type kerasRate struct {
+	Model     string  `json:"model"`
+	Error     string  `json:"error"`    // "": none
+	Worst     float64 `json:"worst_50"` // largest difference of the losses of one of the first 50 steps
+	StepsPerS float64 `json:"steps_per_s"`
+	Keras     float64 `json:"keras_steps_per_s"`
+}
+
+// measureKeras takes one round, by the names of the models.
+func measureKeras(ctx context.Context, s sides) (map[string]kerasRate, error) {
+	var got []kerasRate
+	args := append([]string{kerasScript, "--json", "--steps", strconv.Itoa(kerasSteps), "--batch", strconv.Itoa(kerasBatch), s.millrace.program}, kerasModels...)
+	if err := runJSON(ctx, &got, s.python.program, args...); err != nil {
+		return nil, err
+	}
+	all := map[string]kerasRate{}
+	for _, r := range got {
+		if r.Error != "" {
+			return nil, fmt.Errorf("train Keras's model %s: %w", r.Model, errors.New(r.Error))
+		}
+		all[r.Model] = r
+	}
+	return all, nil
+}
+
+// runKeras measures and reports Keras's models alone.
+func runKeras(ctx context.Context, s settings, both sides, out io.Writer) (bool, error) {
+	rounds, err := repeat(s.rounds, func() (r round, err error) {
+		r.Keras, err = measureKeras(ctx, both)
+		return r, err
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := writeResults(filepath.Join(s.dir, "results-keras.json"), rounds); err != nil {
+		return false, err
+	}
+	return table(out, rounds, kerasRows()), nil
+}
+
+// kerasRows are the comparisons of Keras's models.
+func kerasRows() []row {
+	var rows []row
+	for _, name := range kerasModels {
+		rows = append(rows,
+			row{"train " + name + " of Keras, against Keras's step",
+				func(r round) float64 { return r.Keras[name].StepsPerS },
+				func(r round) float64 { return r.Keras[name].Keras }, stepRate, target{atLeast: kerasTarget}},
+			row{"train " + name + " of Keras, difference of losses in 50 steps",
+				func(r round) float64 { return r.Keras[name].Worst },
+				func(r round) float64 { return kerasLossApart }, difference, target{atMost: 1}})
+	}
+	return rows
+}
+
+// difference prints a difference of losses.
+func difference(v float64) string { return strconv.FormatFloat(v, 'g', 2, 64) }
