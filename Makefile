@@ -53,7 +53,7 @@ demo: runtime ## predict over examples/digits and print the accuracy
 .PHONY: test
 test: fmt-check vet $(if $(CI),lint) native native-test-if-gtest fuzz-decoder-short $(if $(CI),race-small) ## run every test, with the runtime
 	cd examples/service && $(WITH_RUNTIME) GOWORK=off go test -count=1 ./...
-	$(WITH_RUNTIME) go test -count=1 -timeout 20m work
+	$(WITH_RUNTIME) go test -count=1 -timeout 20m ./loaders work  # loaders takes longest: begun later, it would run alone at the end
 
 ## Building
 

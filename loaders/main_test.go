@@ -8,5 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	tfmain.WithoutOneDNN()
 	os.Exit(tfmain.RunMixed(m, "ExampleOpen", "ExampleLoader_Batches", "ExampleLoader_Run"))
 }

@@ -10,7 +10,10 @@ import (
 	"millrace/tfbridge"
 )
 
-func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
+func TestMain(m *testing.M) {
+	tfmain.WithoutOneDNN()
+	os.Exit(tfmain.Run(m))
+}
 
 // out and outs shorten what functions of the graph return.
 type (

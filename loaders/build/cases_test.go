@@ -16,7 +16,10 @@ import (
 	"millrace/tfrecord/index"
 )
 
-func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
+func TestMain(m *testing.M) {
+	tfmain.WithoutOneDNN()
+	os.Exit(tfmain.RunMixed(m))
+}
 
 // planned plans a case with Millrace's own operations, or without.
 func planned(t *testing.T, dir string, native bool) *loaders.Plan {

@@ -7,4 +7,7 @@ import (
 	"millrace/internal/test/tfmain"
 )
 
-func TestMain(m *testing.M) { os.Exit(tfmain.RunMixed(m)) }
+func TestMain(m *testing.M) {
+	tfmain.WithoutOneDNN()
+	os.Exit(tfmain.RunMixed(m))
+}

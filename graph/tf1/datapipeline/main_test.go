@@ -12,7 +12,10 @@ import (
 	"millrace/tfbridge"
 )
 
-func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
+func TestMain(m *testing.M) {
+	tfmain.WithoutOneDNN()
+	os.Exit(tfmain.Run(m))
+}
 
 // speech describes the data of the tests: two numbers and a class per frame, and a speaker
 // per sequence.

@@ -11,7 +11,10 @@ import (
 	"millrace/tfbridge"
 )
 
-func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
+func TestMain(m *testing.M) {
+	tfmain.WithoutOneDNN()
+	os.Exit(tfmain.Run(m))
+}
 
 // fetch runs outputs and returns their values.
 func fetch(t testing.TB, session *tfbridge.Session, outputs ...tfbridge.Output) ([]any, error) {

@@ -7,4 +7,7 @@ import (
 	"millrace/internal/test/tfmain"
 )
 
-func TestMain(m *testing.M) { os.Exit(tfmain.Run(m)) }
+func TestMain(m *testing.M) {
+	tfmain.WithoutOneDNN()
+	os.Exit(tfmain.Run(m))
+}

@@ -25,6 +25,9 @@ func RunMixed(m *testing.M, examples ...string) int {
 	return run(m, testruntime.Hooks{Mixed: true, Examples: examples})
 }
 
+// WithoutOneDNN is [testruntime.WithoutOneDNN].
+func WithoutOneDNN() { _ = testruntime.WithoutOneDNN() } // the tests are only slower with it
+
 func run(m *testing.M, h testruntime.Hooks) int {
 	h.Open = func() error { _, err := tfbridge.Open(nil); return err }
 	h.Live, h.Kinds = tfbridge.Live, tfbridge.LiveKinds
