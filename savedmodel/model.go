@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/savedmodel/bundle"
 	"millrace/savedmodel/modelfile"
+	"millrace/sigdef"
 )
 
 // Model describes a SavedModel directory that has passed all checks.
@@ -134,3 +135,30 @@ const (
 	maxTextBytes  = 64 << 20 // limit of saved_model.pbtxt: text grows when it is parsed
 	maxSmallBytes = 1 << 20  // limit of fingerprint.pb
 )
+
+// Signature is one way to call a model, see [sigdef.Signature].
+type Signature = sigdef.Signature
+
+// Tensor is an input or output of a signature, see [sigdef.Tensor].
+type Tensor = sigdef.Tensor
+
+// Encoding is the way a tensor of a signature is composed of components.
+type Encoding = sigdef.Encoding
+
+// The encodings.
+const (
+	Dense     = sigdef.Dense
+	Sparse    = sigdef.Sparse
+	Ragged    = sigdef.Ragged
+	Composite = sigdef.Composite
+)
+
+// Variable is a tensor that a model restores.
+type Variable = bundle.Variable
+
+// ObjectGraphKey is the entry of a checkpoint that holds the graph of Python's objects,
+// a serialized TrackableObjectGraph. It is not a variable.
+const ObjectGraphKey = bundle.ObjectGraphKey
+
+// MaxIndexBytes is the maximum size of variables.index.
+const MaxIndexBytes = bundle.MaxIndexBytes
