@@ -33,8 +33,7 @@ type ExampleFeatures struct {
 	Sparse []SparseFeature
 	Ragged []RaggedFeature
 	// ExampleNames are strings that name the records in messages, such as the keys of a
-	// reader: of the shape of the serialized records. Not set: messages have no names. [SequenceFeatures] has
-	// a field for them and ignores this one.
+	// reader: of the shape of the serialized records. Not set: messages have no names.
 	ExampleNames tfbridge.Output
 }
 

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/graph/internal/judge"
+	"millrace/graph/internal/inputcheck"
 	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
@@ -66,7 +66,7 @@ func (m *Model) freeze(ctx context.Context, outputs []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	judge.Remove(g)
+	inputcheck.Remove(g)
 	if err := prune(g, outputs); err != nil {
 		return nil, err
 	}

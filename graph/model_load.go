@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"millrace"
-	"millrace/graph/internal/judge"
+	"millrace/graph/internal/inputcheck"
 	"millrace/internal/base/uninterruptible"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
@@ -131,7 +131,7 @@ func correctTypes(saved *tfbridge.SavedModel, checked *savedmodel.Model) {
 // with a check of serialized Examples before each operation that parses them. If the
 // graph may loop, the session has threads with which to interrupt loops.
 func importGraph(def []byte, model *ModelOptions) (*tfbridge.Session, error) {
-	def, err := judge.Insert(def, judge.Options{Limit: model.DecodeLimit, Compile: slices.Contains(model.AllowOps, "XlaLaunch")})
+	def, err := inputcheck.Insert(def, inputcheck.Options{Limit: model.DecodeLimit, Compile: slices.Contains(model.AllowOps, "XlaLaunch")})
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,15 @@ func TestExampleNames(t *testing.T) {
 		{"one", func(s *graph.Scope) *graph.ParsedExample {
 			return graph.ParseSingleExample(s, s.Const(none), &graph.ExampleFeatures{Dense: weight, ExampleNames: s.Const("day.tfrecord:1")})
 		}},
+		{"several sequences", func(s *graph.Scope) *graph.ParsedExample {
+			id := []graph.DenseFeature{{Key: "id", DType: tfbridge.Float, Shape: tfbridge.ScalarShape()}}
+			f := &graph.SequenceFeatures{Context: graph.ExampleFeatures{Dense: id, ExampleNames: s.Const([]string{"day.tfrecord:1"})}}
+			return &graph.ParseSequenceExampleV2(s, s.Const([]string{none}), f).Context
+		}},
+		{"one sequence", func(s *graph.Scope) *graph.ParsedExample {
+			f := &graph.SequenceFeatures{Context: graph.ExampleFeatures{Dense: weight, ExampleNames: s.Const("day.tfrecord:1")}}
+			return &graph.ParseSingleSequenceExample(s, s.Const(none), f).Context
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,11 +21,10 @@ type RaggedListFeature = RaggedFeature
 
 // SequenceFeatures are the features to parse from SequenceExamples.
 type SequenceFeatures struct {
-	Context      ExampleFeatures
-	Lists        []ListFeature
-	SparseLists  []SparseFeature
-	RaggedLists  []RaggedListFeature
-	ExampleNames tfbridge.Output // of type string, for messages; not set: none
+	Context     ExampleFeatures // its ExampleNames name the records in messages
+	Lists       []ListFeature
+	SparseLists []SparseFeature
+	RaggedLists []RaggedListFeature
 }
 
 // RaggedList is the parts of a ragged feature list of several records.
@@ -181,8 +180,8 @@ func (f *SequenceFeatures) missing() []string {
 
 // name returns the names for messages, or a constant of none.
 func (f *SequenceFeatures) name(s *Scope, none any) tfbridge.Output {
-	if f.ExampleNames.Op != nil {
-		return f.ExampleNames
+	if f.Context.ExampleNames.Op != nil {
+		return f.Context.ExampleNames
 	}
 	return s.Const(none)
 }

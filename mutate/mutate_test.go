@@ -201,7 +201,7 @@ func TestMutants(t *testing.T) {
 }
 
 // Options can select the tests that count, and leave out tests that take too long.
-func TestJudges(t *testing.T) {
+func TestTestsThatCount(t *testing.T) {
 	dir := tiny(t)
 	slow := strings.Replace(codeTest, "func TestFill(t *testing.T) {", "func TestFill(t *testing.T) {\n\tfor i := 0; i < 1<<34; i++ {\n\t\tif Fill(1) == nil { break }\n\t}", 1)
 	if err := os.WriteFile(filepath.Join(dir, "tiny_test.go"), []byte(slow), 0o666); err != nil {

@@ -124,7 +124,7 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	}
 	r := &Runtime{dir: lib.dir, prelinked: lib.prelinked, version: C.GoString(C.TF_Version())}
 	registerErr = registerOps()
-	if err := registerJudge(); err != nil {
+	if err := registerChecks(); err != nil {
 		return nil, err
 	}
 	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {

@@ -23,7 +23,7 @@ type Processing struct {
 // of serialized records. What the plan pads to the longest of a batch has the length of the longest record.
 //
 // Millrace's own operations parse any bytes. A plan without them leaves parsing to
-// TensorFlow, and its caller hands over only records that a [check.Judge] accepts.
+// TensorFlow, and its caller hands over only records that a [check.Checker] accepts.
 //
 // Windows and chunks are cut from the records of whole files, so a plan with them
 // is an error of class millrace.ErrConfig.

@@ -18,7 +18,7 @@ var inGo = []struct {
 	{GoStage{"check", "Go decides about records that cannot be decoded for sure"},
 		func(c Choice) bool { return c.Own && c.ChecksNatively() }},
 	{GoStage{"check", "Go reads and checks every record"},
-		func(c Choice) bool { return c.Own && c.JudgesRecords() && !c.ChecksNatively() }},
+		func(c Choice) bool { return c.Own && c.ChecksRecords() && !c.ChecksNatively() }},
 	{GoStage{"read", "Go reads the sequences of a mixture"},
 		func(c Choice) bool {
 			return c.ReadsNatively() && c.Chunks != nil && c.ReadsByPlace() && !ReadsSequences(c)

@@ -8,11 +8,11 @@ import (
 	"millrace/tfrecord"
 )
 
-// JudgesRecords reports whether Go reads and checks each record before an operation
+// ChecksRecords reports whether Go reads and checks each record before an operation
 // gets it. That is so where bad records are left out, or where some decodable records
 // are bad. Both engines leave out the same records: those that TensorFlow must not
 // parse, and those that package check finds bad.
-func (c Choice) JudgesRecords() bool { return c.BadRecords != nil || refusesDecodable(c) }
+func (c Choice) ChecksRecords() bool { return c.BadRecords != nil || refusesDecodable(c) }
 
 // refusesDecodable reports whether the config declares some decodable records bad.
 func refusesDecodable(c Choice) bool {
@@ -20,14 +20,14 @@ func refusesDecodable(c Choice) bool {
 }
 
 // ReadsNatively reports whether Millrace's own operations read the files, and not Go.
-func (c Choice) ReadsNatively() bool { return c.Own && !c.JudgesRecords() }
+func (c Choice) ReadsNatively() bool { return c.Own && !c.ChecksRecords() }
 
-// ChecksNatively reports whether, in a plan that [Choice.JudgesRecords], the native
+// ChecksNatively reports whether, in a plan that [Choice.ChecksRecords], the native
 // operation that reads the files checks the records itself. It does where every record
 // is good that can be decoded, and to finite values if these are required. Then Go is
 // asked only about the other records.
 func (c Choice) ChecksNatively() bool {
-	if !c.Own || !c.JudgesRecords() || c.RefuseDuplicates || !findsInfinite(c) || stagesRefuse(c) {
+	if !c.Own || !c.ChecksRecords() || c.RefuseDuplicates || !findsInfinite(c) || stagesRefuse(c) {
 		return false
 	}
 	return c.Window == nil && c.Chunks == nil && (c.Bucket == nil || c.Records == nil)

@@ -20,7 +20,7 @@ var native = rewrite{name: "native", rules: []rule{
 	{stage: chunked, applied: true, why: "sequences are cut, padded and batched by one operation"},
 
 	{stage: windows, when: byPlace, why: "windows that are read by their place are cut by TensorFlow's operations"},
-	{stage: windows, when: Choice.JudgesRecords, why: "every record is checked before windows are cut"},
+	{stage: windows, when: Choice.ChecksRecords, why: "every record is checked before windows are cut"},
 	{stage: windows, when: func(c Choice) bool { return c.Manifest.AllowVarLen }, why: "windows of SequenceExamples are cut by TensorFlow's operations"},
 	{stage: windows, when: lists, why: "windows of records that differ in length are cut by TensorFlow's operations"},
 	{stage: windows, when: remote, why: "windows are cut natively from files whose records are counted, so not from remote ones"},
@@ -73,7 +73,7 @@ var joinFiles = rewrite{name: "join_files", rules: []rule{
 	{when: Choice.ReadsByPlace, why: "records are read by their place"},
 	{stage: shuffle, why: "file names are shuffled and files mixed"},
 	{when: Choice.ChecksNatively, applied: true, why: "files are read one after another, and Go decides only about records that cannot be decoded for sure"},
-	{when: Choice.JudgesRecords, why: "every record is checked before it is decoded"},
+	{when: Choice.ChecksRecords, why: "every record is checked before it is decoded"},
 	{applied: true, why: "files are read one after another"},
 }}
 

@@ -52,13 +52,13 @@ func (r *Reader) Read() (data []byte, good bool, err error) {
 	if err != nil {
 		return nil, false, r.passOver(err)
 	}
-	good, err = r.Judge(r.Record())
+	good, err = r.CheckRecord(r.Record())
 	return data, good, err
 }
 
-// Judge reports whether a record that was read from the file is good; another reader
+// CheckRecord reports whether a record that was read from the file is good; another reader
 // may have read it. For a bad record that was left out the error is nil.
-func (r *Reader) Judge(record tfrecord.Record) (good bool, err error) {
+func (r *Reader) CheckRecord(record tfrecord.Record) (good bool, err error) {
 	if r.Check == nil {
 		return true, nil
 	}

@@ -18,7 +18,7 @@ type Check struct {
 }
 
 func check(c engine.Choice) []Stage {
-	if !c.JudgesRecords() {
+	if !c.ChecksRecords() {
 		return nil
 	}
 	k := Check{

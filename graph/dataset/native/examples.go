@@ -20,9 +20,9 @@ type ExamplesOptions struct {
 	// Threads is how many compressed files are inflated at the same time, ahead of the
 	// batches; default 1. Their order is that of the names.
 	Threads int64
-	// Judge decides which bad records are skipped. Nil: the first one is a failure.
-	// With a Judge the number of batches is unknown.
-	Judge Judge
+	// Check decides which bad records are skipped. Nil: the first one is a failure.
+	// With a Check the number of batches is unknown.
+	Check Check
 }
 
 // Examples returns batches of the Examples in files, the features as
@@ -33,20 +33,20 @@ type ExamplesOptions struct {
 // *millrace.Error with its file, record, offset and feature, and is sticky. An epoch
 // without records ends the dataset.
 func Examples(s *graph.Scope, filenames, counts tfbridge.Output, features []Feature, o *ExamplesOptions) *dataset.Dataset {
-	judge := o.judge()
-	op := judge.op(opExampleBatch, opJudgedExamples)
+	check := o.check()
+	op := check.op(opExampleBatch, opCheckedExamples)
 	static, inputs := o.inputs(s, op)
 	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
 	more := o.attrs(s, op)
-	return addDecoder(s, op, features, static, more, append(inputs, judge.add(s, more)...)...)
+	return addDecoder(s, op, features, static, more, append(inputs, check.add(s, more)...)...)
 }
 
-// judge returns the judge, nil if there is none.
-func (o *ExamplesOptions) judge() Judge {
+// check returns the check, nil if there is none.
+func (o *ExamplesOptions) check() Check {
 	if o == nil {
 		return nil
 	}
-	return o.Judge
+	return o.Check
 }
 
 // inputs returns the inputs of an operation that come after the files, and the number

@@ -28,7 +28,7 @@ type Feature struct {
 	BigEndian bool              // raw numbers have their most significant byte first
 	List      bool              // any number of elements: a feature list of a SequenceExample, or values of an Example ([Sequence].Examples); the latter not for Raw
 	Optional  bool              // a list of Examples that is empty where a record lacks it
-	Finite    bool              // a record with a NaN or an infinite value goes to the Judge; for Float or Raw floats, not for a List
+	Finite    bool              // a record with a NaN or an infinite value goes to the Check; for Float or Raw floats, not for a List
 }
 
 // spec returns the feature's type and shape in batches of n.

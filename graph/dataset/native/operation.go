@@ -14,15 +14,15 @@ import (
 
 // The names of our operations.
 const (
-	opExampleBatch   = "MillraceExampleBatchDataset"
-	opJudgedExamples = "MillraceJudgedExampleBatchDataset"
-	opParseBatch     = "MillraceParseBatchDataset"
-	opWindows        = "MillraceWindowsDataset"
-	opChunkBatch     = "MillraceChunkBatchDataset"
-	opChunkRecords   = "MillraceChunkRecordsDataset"
+	opExampleBatch    = "MillraceExampleBatchDataset"
+	opCheckedExamples = "MillraceJudgedExampleBatchDataset"
+	opParseBatch      = "MillraceParseBatchDataset"
+	opWindows         = "MillraceWindowsDataset"
+	opChunkBatch      = "MillraceChunkBatchDataset"
+	opChunkRecords    = "MillraceChunkRecordsDataset"
 
 	opSequenceBatch      = "MillraceSequenceBatchDataset"
-	opJudgedSequences    = "MillraceJudgedSequenceBatchDataset"
+	opCheckedSequences   = "MillraceJudgedSequenceBatchDataset"
 	opParseSequenceBatch = "MillraceParseSequenceBatchDataset"
 
 	opOrderedExamples  = "MillraceOrderedExampleBatchDataset"
@@ -31,12 +31,12 @@ const (
 	opOrderedWindows   = "MillraceOrderedWindowsDataset"
 	opEpochSequences   = "MillraceOrderedSequencesDataset"
 
-	opJudgedOrderedExamples  = "MillraceJudgedOrderedExampleBatchDataset"
-	opJudgedOrderedSequences = "MillraceJudgedOrderedSequenceBatchDataset"
+	opCheckedOrderedExamples  = "MillraceJudgedOrderedExampleBatchDataset"
+	opCheckedOrderedSequences = "MillraceJudgedOrderedSequenceBatchDataset"
 
 	opRecordLengths   = "MillraceRecordLengths"
 	opRecords         = dataset.RecordsOp
-	opJudgedRecords   = "MillraceJudgedRecordsDataset"
+	opCheckedRecords  = "MillraceJudgedRecordsDataset"
 	opDecodeExamples  = "MillraceDecodeExamples"
 	opDecodeSequences = "MillraceDecodeSequences"
 )

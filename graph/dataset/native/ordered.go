@@ -54,17 +54,17 @@ type OrderedOptions struct {
 	Size      tfbridge.Output // an int64 scalar that replaces BatchSize
 	Drop      bool            // drop a last batch of fewer examples
 
-	// Judge decides which bad records are skipped. Nil: the first one is a failure.
-	// With a Judge the number of batches is unknown.
-	Judge Judge
+	// Check decides which bad records are skipped. Nil: the first one is a failure.
+	// With a Check the number of batches is unknown.
+	Check Check
 }
 
-// judge returns the judge, nil if there is none.
-func (o *OrderedOptions) judge() Judge {
+// check returns the check, nil if there is none.
+func (o *OrderedOptions) check() Check {
 	if o == nil {
 		return nil
 	}
-	return o.Judge
+	return o.Check
 }
 
 // OrderedExamples returns batches of the Examples in files in a computed order, the
@@ -75,18 +75,18 @@ func (o *OrderedOptions) judge() Judge {
 // in a file or record is a *millrace.Error with its file, record, offset and feature.
 // It is reported after all preceding batches, and is sticky.
 func OrderedExamples(s *graph.Scope, order *Order, features []Feature, o *OrderedOptions) *dataset.Dataset {
-	judge, more := o.judge(), order.attrs()
-	op := judge.op(opOrderedExamples, opJudgedOrderedExamples)
+	check, more := o.check(), order.attrs()
+	op := check.op(opOrderedExamples, opCheckedOrderedExamples)
 	static, inputs := order.batches(s, op, o)
-	return addDecoder(s, op, features, static, more, append(inputs, judge.add(s, more)...)...)
+	return addDecoder(s, op, features, static, more, append(inputs, check.add(s, more)...)...)
 }
 
 // OrderedSequences is [OrderedExamples] for records with lists.
 func OrderedSequences(s *graph.Scope, order *Order, q *Sequence, o *OrderedOptions) *dataset.Dataset {
-	judge := o.judge()
-	op := judge.op(opOrderedSequences, opJudgedOrderedSequences)
+	check := o.check()
+	op := check.op(opOrderedSequences, opCheckedOrderedSequences)
 	static, inputs := order.batches(s, op, o)
-	return q.addJudged(s, op, static, order.attrs(), judge, inputs...)
+	return q.addChecked(s, op, static, order.attrs(), check, inputs...)
 }
 
 // OrderedRecords returns the records of files in a computed order, each a string that

@@ -23,10 +23,10 @@ type RecordsOptions struct {
 	Placed    bool
 	FirstFile tfbridge.Output
 
-	// Judge decides which records are skipped, of those that cannot be read or that do
+	// Check decides which records are skipped, of those that cannot be read or that do
 	// not decode to Good. Its file indices count from FirstFile. Nil: the first record
 	// that cannot be read is a failure, and all others are returned.
-	Judge Judge
+	Check Check
 	Good  *GoodRecords
 }
 
@@ -37,10 +37,10 @@ type GoodRecords struct {
 	Most     []int64 // for each feature the maximum number of elements of a list; -1: any number
 }
 
-// attrs adds the attributes of an operation with a judge.
+// attrs adds the attributes of an operation with a check.
 func (g *GoodRecords) attrs(s *graph.Scope, op string, to attrs) {
 	if g == nil || len(g.Most) != len(g.Features) {
-		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "a judge of records needs features, and how many elements each may have"))
+		s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "a check of records needs features, and how many elements each may have"))
 		return
 	}
 	q := Sequence{Examples: g.Examples, Features: g.Features}
@@ -63,7 +63,7 @@ func Records(s *graph.Scope, filenames, counts tfbridge.Output, o *RecordsOption
 	if o == nil {
 		o = &RecordsOptions{}
 	}
-	op := o.Judge.op(opRecords, opJudgedRecords)
+	op := o.Check.op(opRecords, opCheckedRecords)
 	limit.Between(0, maxBuffer).Check(s, op+": buffer", o.BufferBytes)
 	buffer, first := o.BufferBytes, o.FirstFile
 	if buffer == 0 {
@@ -75,9 +75,9 @@ func Records(s *graph.Scope, filenames, counts tfbridge.Output, o *RecordsOption
 	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
 	all := attrs{"compression": compression(s, op, o.Compression), "placed": o.Placed}
 	inputs := []tfbridge.Input{filenames, counts, first, s.Const(buffer)}
-	if o.Judge != nil {
+	if o.Check != nil {
 		o.Good.attrs(s, op, all)
-		inputs = append(inputs, o.Judge.add(s, all)...)
+		inputs = append(inputs, o.Check.add(s, all)...)
 	}
 	variant := s.Op1(op, all, inputs...)
 	if s.Err() != nil {

@@ -49,11 +49,11 @@ type Sequence struct {
 // features, in one, with the padding of lists. Records that these operations refuse are
 // errors, and so is a missing list that is not Optional.
 func Sequences(s *graph.Scope, filenames, counts tfbridge.Output, q *Sequence, o *ExamplesOptions) *dataset.Dataset {
-	judge := o.judge()
-	op := judge.op(opSequenceBatch, opJudgedSequences)
+	check := o.check()
+	op := check.op(opSequenceBatch, opCheckedSequences)
 	static, inputs := o.inputs(s, op)
 	inputs = append([]tfbridge.Input{filenames, counts}, inputs...)
-	return q.addJudged(s, op, static, o.attrs(s, op), judge, inputs...)
+	return q.addChecked(s, op, static, o.attrs(s, op), check, inputs...)
 }
 
 // ParseSequences is [Parse] for records with lists.
@@ -65,18 +65,18 @@ func ParseSequences(d *dataset.Dataset, n int64, q *Sequence, o *ParseOptions) *
 
 // add adds a dataset operation that decodes records with lists to batches.
 func (q *Sequence) add(s *graph.Scope, op string, batch int64, more attrs, inputs ...tfbridge.Input) *dataset.Dataset {
-	return q.addJudged(s, op, batch, more, nil, inputs...)
+	return q.addChecked(s, op, batch, more, nil, inputs...)
 }
 
-// addJudged is add with a judge of bad records, which may be nil.
-func (q *Sequence) addJudged(s *graph.Scope, op string, batch int64, more attrs, judge Judge, inputs ...tfbridge.Input) *dataset.Dataset {
+// addChecked is add with a check of bad records, which may be nil.
+func (q *Sequence) addChecked(s *graph.Scope, op string, batch int64, more attrs, check Check, inputs ...tfbridge.Input) *dataset.Dataset {
 	specs, all, fills := q.attrs(s, op, batch)
 	if s.Err() != nil {
 		return none(s)
 	}
 	maps.Copy(all, more)
 	inputs = append(inputs, fills)
-	return add(s, op, specs, all, append(inputs, judge.add(s, all)...)...)
+	return add(s, op, specs, all, append(inputs, check.add(s, all)...)...)
 }
 
 // attrs returns the components in batches of n records, and the attributes and

@@ -11,7 +11,7 @@ import (
 
 	"millrace"
 	"millrace/graph"
-	"millrace/graph/internal/judge"
+	"millrace/graph/internal/inputcheck"
 	pb "millrace/internal/base/tfproto"
 	"millrace/internal/base/wire"
 	"millrace/savedmodel"
@@ -53,7 +53,7 @@ func ImportMetaGraph(file string, o *savedmodel.Options) (*graph.Scope, error) {
 	if _, err := tfbridge.Open(nil); err != nil {
 		return nil, err
 	}
-	if def, err = judge.Insert(def, judge.Options{Compile: true}); err != nil {
+	if def, err = inputcheck.Insert(def, inputcheck.Options{Compile: true}); err != nil {
 		return nil, graph.ModelError(file, "", err)
 	}
 	s := graph.NewScope()

@@ -6,7 +6,7 @@
 //		return argcheck.Arg{DType: dtype.Int32, Data: size}
 //	})
 //
-// Package graph/internal/judge inserts an operation that checks the rules in front of
+// Package graph/internal/inputcheck inserts an operation that checks the rules in front of
 // each operation in the table.
 package argcheck
 

@@ -89,8 +89,8 @@ const oneDNN = "TF_ENABLE_ONEDNN_OPTS"
 
 // WithoutOneDNN turns oneDNN off, unless the environment sets it. Call it before [Main] in a
 // package whose tests run datasets and no models. Whenever a graph or a function of a dataset
-// starts, TensorFlow looks through all kernels for those of oneDNN, which are for matrices and
-// images. In small pipelines that takes a third of the processor time.
+// starts, TensorFlow searches all kernels for oneDNN's, which are for matrices and images. In
+// small pipelines that takes a third of the processor time.
 func WithoutOneDNN() error {
 	if _, set := os.LookupEnv(oneDNN); set {
 		return nil

@@ -22,7 +22,7 @@ func (b *Builder) ReadsFiles() bool {
 // feedsGroups reports whether Go reads and checks the records, one file after the other,
 // and hands them over in vectors.
 func (b *Builder) feedsGroups() bool {
-	return !b.Parse.Lists && b.Engine.JudgesRecords() && !b.Engine.JoinFiles().Applied && b.Shuffling == nil
+	return !b.Parse.Lists && b.Engine.ChecksRecords() && !b.Engine.JoinFiles().Applied && b.Shuffling == nil
 }
 
 // Native builds all stages up to the batches with operations that read the files, decode

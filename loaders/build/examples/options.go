@@ -16,8 +16,8 @@ func (b *Builder) nativeOptions() *native.ExamplesOptions {
 		Compression: b.Reading.Compression.TensorFlow(), BufferBytes: b.Reading.BufferBytes,
 		Threads: max(b.Parse.Parallel, 2), // the next file is inflated ahead in any case
 	}
-	if b.Engine.JudgesRecords() {
-		o.Judge = b.Feed().CheckDoubtful
+	if b.Engine.ChecksRecords() {
+		o.Check = b.Feed().CheckDoubtful
 	}
 	return o
 }
@@ -25,8 +25,8 @@ func (b *Builder) nativeOptions() *native.ExamplesOptions {
 // orderedOptions returns how the native operations batch the records of an order.
 func (b *Builder) orderedOptions() *native.OrderedOptions {
 	o := &native.OrderedOptions{BatchSize: b.batch.Size, Size: b.JoinedSize(), Drop: b.batch.Full()}
-	if b.Engine.JudgesRecords() {
-		o.Judge = b.Feed().CheckByPosition
+	if b.Engine.ChecksRecords() {
+		o.Check = b.Feed().CheckByPosition
 	}
 	return o
 }

@@ -22,7 +22,7 @@ func (s *Source) CheckDoubtful(ctx context.Context, d *native.Doubt) (v native.V
 	}
 	r := s.newReader(nil, int(d.File))
 	v.Record, v.Offset = d.Record+1, d.Offset+tfrecord.FrameBytes+int64(len(d.Data))
-	v.Good, err = r.Judge(tfrecord.Record{Ordinal: d.Record, Offset: d.Offset, Data: d.Data})
+	v.Good, err = r.CheckRecord(tfrecord.Record{Ordinal: d.Record, Offset: d.Offset, Data: d.Data})
 	return v, err
 }
 

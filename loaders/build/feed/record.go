@@ -108,7 +108,7 @@ type recordReader struct {
 	position int64 // position of the next record
 	end      int64
 	placed   bool               // records carry their locations
-	check    func([]byte) error // nil: the operations judge the records
+	check    func([]byte) error // nil: the operations check the records
 	files    map[int]*tfrecord.ReaderAt
 	buf      []byte // records of a call, end to end
 	err      error  // what ended reading; sticks

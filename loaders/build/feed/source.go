@@ -17,16 +17,16 @@ import (
 //
 // The question. Some records end the process in TensorFlow's parsers, and some
 // record headers in its reader. Millrace's own operations survive them. Without
-// their library TensorFlow must parse, so somebody has to judge the bytes first.
+// their library TensorFlow must parse, so somebody has to check the bytes first.
 // A look at the files before the first batch is not enough: a file may be
 // overwritten between that look and TensorFlow's read. A private copy of the
 // files would do, but takes as much disk as the data.
 //
 // The answer. TensorFlow opens no data file. Go reads each record once, checks
-// its length and checksums, judges it with [check.Judge], and hands over the bytes
-// that it judged:
+// its length and checksums, checks it with [check.Checker], and hands over the bytes
+// that it checked:
 //
-//	file ── tfrecord.Reader ── check.Judge ── copy in a tensor ── ParseExampleV2
+//	file ── tfrecord.Reader ── check.Checker ── copy in a tensor ── ParseExampleV2
 //
 //	Range ── Scan(call of Go) ── TakeWhile(not empty) ── Unbatch ── records
 //
@@ -42,7 +42,7 @@ import (
 // delivered. The error has the record's location.
 //
 // Where Millrace's own operations decode the records and Go has to check them first
-// ([engine.Choice.JudgesRecords]), they come the same way, and carry their locations.
+// ([engine.Choice.ChecksRecords]), they come the same way, and carry their locations.
 
 // Source is where records come from. What it returns may be called by many iterators at
 // the same time.

@@ -77,7 +77,7 @@ func (r *Records) LocatedOptions(first tfbridge.Output) *native.RecordsOptions {
 		FirstFile:   first,
 	}
 	if r.Engine.ChecksNatively() {
-		o.Judge, o.Good = r.Feed().CheckDoubtful, r.goodRecords()
+		o.Check, o.Good = r.Feed().CheckDoubtful, r.goodRecords()
 	}
 	return o
 }

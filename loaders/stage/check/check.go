@@ -14,16 +14,16 @@ import "millrace/loaders/engine"
 func New(c engine.Choice) func(record []byte) error {
 	whole := func(record []byte) error { return Record(c.Spec, record) }
 	switch {
-	case c.Own && !c.JudgesRecords():
+	case c.Own && !c.ChecksRecords():
 		return nil
 	case c.Own && c.BadRecords == nil:
 		return whole
-	case !c.JudgesRecords():
-		return NewJudge(c.Spec).Check
+	case !c.ChecksRecords():
+		return NewChecker(c.Spec).Check
 	}
-	judge := NewJudge(c.Spec)
+	checker := NewChecker(c.Spec)
 	return func(record []byte) error {
-		if err := judge.Check(record); err != nil {
+		if err := checker.Check(record); err != nil {
 			return err
 		}
 		return whole(record)

@@ -17,7 +17,7 @@ func variableExamples(s *spec.Spec) bool { return !s.Manifest.AllowVarLen && s.H
 
 // refuseVariable returns an error if TensorFlow must not parse a VarLen feature
 // of an Example.
-func refuseVariable(f *spec.Feature, records *example.Judge) error {
+func refuseVariable(f *spec.Feature, records *example.Checker) error {
 	raw, err := records.Raw(f.Name)
 	if err == nil && raw.Kind() == example.None && !f.Optional {
 		err = millrace.Errorf(millrace.ErrSchema, "the record has no such feature")

@@ -16,11 +16,11 @@ import (
 // in a batch with others, because it might fail them; if it fails, the doubt explains
 // the failure better than TensorFlow's error.
 func (p *Pipeline) Check(records []string) (doubt, err error) {
-	judge := check.NewJudge(p.Plan.Spec)
+	checker := check.NewChecker(p.Plan.Spec)
 	for i, r := range records {
 		record := []byte(r)
 		if !p.Plan.Engine().Own {
-			if err := judge.Check(record); err != nil {
+			if err := checker.Check(record); err != nil {
 				return nil, exampleError(i, err)
 			}
 		}

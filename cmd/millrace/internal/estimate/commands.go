@@ -20,6 +20,3 @@ func Commands(c *cli.Program) []*cobra.Command {
 		p.reportCommand(),
 	}
 }
-
-// program is a run of millrace with the commands of this package.
-type program struct{ *cli.Program }

@@ -1,4 +1,4 @@
-#include "judge.h"
+#include "input_check.h"
 #include "denormals.h"
 
 #include "_cgo_export.h"
@@ -13,31 +13,31 @@ static void infer_same(TF_ShapeInferenceContext *ctx, TF_Status *st) {
   TF_DeleteShapeHandle(shape);
 }
 
-// The kernel holds the number of a judge in Go.
-static void *judge_create(TF_OpKernelConstruction *ctx) {
+// The kernel holds the number of a check in Go.
+static void *check_create(TF_OpKernelConstruction *ctx) {
   TF_Status *st = TF_NewStatus();
-  int64_t *judge = malloc(sizeof *judge);
+  int64_t *check = malloc(sizeof *check);
   int32_t items = 0, size = 0;
   char *spec = NULL;
-  TF_OpKernelConstruction_GetAttrSize(ctx, "judge", &items, &size, st);
-  if (TF_GetCode(st) == 0 && (!judge || !(spec = malloc((size_t)size + 1)))) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
-  if (TF_GetCode(st) == 0) TF_OpKernelConstruction_GetAttrString(ctx, "judge", spec, (size_t)size, st);
+  TF_OpKernelConstruction_GetAttrSize(ctx, "check", &items, &size, st);
+  if (TF_GetCode(st) == 0 && (!check || !(spec = malloc((size_t)size + 1)))) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
+  if (TF_GetCode(st) == 0) TF_OpKernelConstruction_GetAttrString(ctx, "check", spec, (size_t)size, st);
   uint64_t mode = mr_keep_denormals();
-  if (TF_GetCode(st) == 0 && (*judge = mrNewJudge(spec, (size_t)size)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a judge");
+  if (TF_GetCode(st) == 0 && (*check = mrNewCheck(spec, (size_t)size)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a check");
   mr_set_float_mode(mode);
   if (TF_GetCode(st) != 0) {
     TF_OpKernelConstruction_Failure(ctx, st);
-    free(judge);
-    judge = NULL;
+    free(check);
+    check = NULL;
   }
   free(spec);
   TF_DeleteStatus(st);
-  return judge;
+  return check;
 }
 
-static void judge_delete(void *kernel) {
+static void check_delete(void *kernel) {
   uint64_t mode = mr_keep_denormals();
-  if (kernel) mrDropJudge(*(int64_t *)kernel);
+  if (kernel) mrDropCheck(*(int64_t *)kernel);
   mr_set_float_mode(mode);
   free(kernel);
 }
@@ -59,8 +59,8 @@ static mr_view *views_of(TF_Tensor **tensors, int n, int64_t *elements) {
   return views;
 }
 
-// judge_inputs passes the records on or sets the reason why not.
-static void judge_inputs(int64_t judge, TF_OpKernelContext *ctx, TF_Tensor **in, int n, TF_Status *st) {
+// check_inputs passes the records on or sets the reason why not.
+static void check_inputs(int64_t check, TF_OpKernelContext *ctx, TF_Tensor **in, int n, TF_Status *st) {
   int64_t records = 0, keys = 0;
   mr_view *record = views_of(in, 1, &records);
   mr_view *key = views_of(in + 1, n - 1, &keys);
@@ -68,7 +68,7 @@ static void judge_inputs(int64_t judge, TF_OpKernelContext *ctx, TF_Tensor **in,
   uint64_t mode = mr_keep_denormals();
   if (!record || !key) {
     TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
-  } else if ((refused = mrJudge(judge, record, records, key, keys))) {
+  } else if ((refused = mrCheckExamples(check, record, records, key, keys))) {
     TF_SetStatus(st, INVALID_ARGUMENT, refused);
   } else {
     TF_SetOutput(ctx, 0, in[0], st);
@@ -79,13 +79,13 @@ static void judge_inputs(int64_t judge, TF_OpKernelContext *ctx, TF_Tensor **in,
   free(key);
 }
 
-static void judge_compute(void *kernel, TF_OpKernelContext *ctx) {
+static void check_compute(void *kernel, TF_OpKernelContext *ctx) {
   TF_Status *st = TF_NewStatus();
   int n = TF_NumInputs(ctx);
   TF_Tensor **in = calloc((size_t)n + 1, sizeof *in);
   if (!in || !kernel) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
   for (int i = 0; i < n && TF_GetCode(st) == 0; i++) TF_GetInput(ctx, i, &in[i], st);
-  if (TF_GetCode(st) == 0) judge_inputs(*(int64_t *)kernel, ctx, in, n, st);
+  if (TF_GetCode(st) == 0) check_inputs(*(int64_t *)kernel, ctx, in, n, st);
   if (TF_GetCode(st) != 0) TF_OpKernelContext_Failure(ctx, st);
   for (int i = 0; in && i < n; i++) {
     if (in[i]) TF_DeleteTensor(in[i]);
@@ -96,15 +96,15 @@ static void judge_compute(void *kernel, TF_OpKernelContext *ctx) {
 
 static void register_op(const char *name, TF_Status *st) {
   TF_OpDefinitionBuilder *b = TF_NewOpDefinitionBuilder(name);
-  TF_OpDefinitionBuilderAddAttr(b, "judge: string");
+  TF_OpDefinitionBuilderAddAttr(b, "check: string");
   TF_OpDefinitionBuilderAddAttr(b, "N: int >= 0");
   TF_OpDefinitionBuilderAddInput(b, "serialized: string");
   TF_OpDefinitionBuilderAddInput(b, "keys: N * string");
-  TF_OpDefinitionBuilderAddOutput(b, "judged: string");
+  TF_OpDefinitionBuilderAddOutput(b, "checked: string");
   TF_OpDefinitionBuilderSetShapeInferenceFunction(b, infer_same);
   TF_RegisterOpDefinition(b, st);
   if (TF_GetCode(st) == 0) {
-    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", judge_create, judge_compute, judge_delete), st);
+    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", check_create, check_compute, check_delete), st);
   }
 }
 
@@ -152,7 +152,7 @@ static void arguments_compute(void *kernel, TF_OpKernelContext *ctx) {
 static void register_arguments(TF_Status *st) {
   static const char name[] = "MillraceCheckArguments";
   TF_OpDefinitionBuilder *b = TF_NewOpDefinitionBuilder(name);
-  TF_OpDefinitionBuilderAddAttr(b, "judge: string");
+  TF_OpDefinitionBuilderAddAttr(b, "check: string");
   TF_OpDefinitionBuilderAddAttr(b, "T: type");
   TF_OpDefinitionBuilderAddAttr(b, "Tothers: list(type) >= 0");
   TF_OpDefinitionBuilderAddInput(b, "argument: T");
@@ -161,13 +161,13 @@ static void register_arguments(TF_Status *st) {
   TF_OpDefinitionBuilderSetShapeInferenceFunction(b, infer_same);
   TF_RegisterOpDefinition(b, st);
   if (TF_GetCode(st) == 0) {
-    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", judge_create, arguments_compute, judge_delete), st);
+    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", check_create, arguments_compute, check_delete), st);
   }
 }
 
-TF_Status *mr_register_judge(void) {
+TF_Status *mr_register_checks(void) {
   TF_Status *st = TF_NewStatus();
-  register_op("MillraceJudgeExamples", st);
+  register_op("MillraceCheckExamples", st);
   if (TF_GetCode(st) == 0) register_op("MillraceCheckBytes", st);
   if (TF_GetCode(st) == 0) register_arguments(st);
   if (TF_GetCode(st) != 0) return st;

@@ -1,4 +1,4 @@
-package judge
+package inputcheck
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 
 // The suffixes of the names of added nodes.
 const (
-	judgeName    = "/millrace_judge"
-	keysName     = "/millrace_judge_keys"
-	readName     = "/millrace_judge_read"
-	rankName     = "/millrace_judge_rank"
-	functionName = "millrace_judge_"
+	checkName    = "/millrace_check"
+	keysName     = "/millrace_check_keys"
+	readName     = "/millrace_check_read"
+	rankName     = "/millrace_check_rank"
+	functionName = "millrace_check_"
 )
 
 // namesOf returns the names of nodes, and of the arguments around them.
@@ -27,8 +27,8 @@ func namesOf(nodes []*tfproto.NodeDef, function *tfproto.OpDef) map[string]bool 
 	return names
 }
 
-// judged is a parser that gets a check.
-type judged struct {
+// checked is a parser that gets a check.
+type checked struct {
 	parser   parser
 	node     *tfproto.NodeDef
 	function *tfproto.OpDef  // the function that contains the node; nil: none
@@ -37,7 +37,7 @@ type judged struct {
 }
 
 // name returns a name for a new node.
-func (j *judged) name(suffix string) string {
+func (j *checked) name(suffix string) string {
 	name := j.node.GetName() + suffix
 	for i := 1; j.names[name]; i++ {
 		name = fmt.Sprintf("%s%s_%d", j.node.GetName(), suffix, i)
@@ -47,7 +47,7 @@ func (j *judged) name(suffix string) string {
 }
 
 // ref returns how a node refers to the only output of another.
-func (j *judged) ref(node, output string) string {
+func (j *checked) ref(node, output string) string {
 	if j.function == nil {
 		return node
 	}

@@ -194,13 +194,13 @@ func TestModelsNeverParseKillers(t *testing.T) {
 }
 
 // A frozen graph contains no check operations, because other programs do not have them.
-func TestFrozenModelHasNoJudge(t *testing.T) {
+func TestFrozenModelHasNoChecks(t *testing.T) {
 	m := load(t, "examples", nil)
 	def, err := m.Freeze(t.Context(), "classify")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(def, []byte(tfbridge.OpJudge)) || !bytes.Contains(def, []byte("ParseExample")) {
-		t.Error("the frozen graph has a judge, or parses nothing")
+	if bytes.Contains(def, []byte(tfbridge.OpCheckExamples)) || !bytes.Contains(def, []byte("ParseExample")) {
+		t.Error("the frozen graph has a check, or parses nothing")
 	}
 }

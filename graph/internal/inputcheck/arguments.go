@@ -1,4 +1,4 @@
-package judge
+package inputcheck
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) (
 		if len(rules) == 0 && !lists[n.GetOp()] {
 			continue
 		}
-		c := &check{judged: judged{node: n, function: function, names: names}, flow: in.flow}
+		c := &check{checked: checked{node: n, function: function, names: names}, flow: in.flow}
 		if lists[n.GetOp()] {
 			ensured, err := c.ensureLists()
 			if err != nil {
@@ -63,7 +63,7 @@ func (in *inserter) checkExport(n *tfproto.NodeDef, function *tfproto.OpDef) err
 
 // check is an operation that gets a check of its arguments.
 type check struct {
-	judged
+	checked
 	flow  *flow
 	types []tfproto.DataType // the types of its inputs
 	ranks []*tfproto.NodeDef // EnsureShape operations for ranks of inputs
@@ -203,7 +203,7 @@ func (c *check) make() ([]*tfproto.NodeDef, error) {
 	c.spec.Inputs = slices.DeleteFunc(c.spec.Inputs, func(i int) bool { return i == passed })
 	c.spec.Inputs = slices.Insert(c.spec.Inputs, 0, passed)
 	c.spec.Op, c.spec.Node = n.GetOp(), n.GetName()
-	made := &tfproto.NodeDef{Name: c.name(judgeName), Op: tfbridge.OpCheckArguments, Device: n.GetDevice()}
+	made := &tfproto.NodeDef{Name: c.name(checkName), Op: tfbridge.OpCheckArguments, Device: n.GetDevice()}
 	var others []tfproto.DataType
 	for k, i := range c.spec.Inputs {
 		made.Input = append(made.Input, n.GetInput()[i])
@@ -216,7 +216,7 @@ func (c *check) make() ([]*tfproto.NodeDef, error) {
 		others = append(others, r.GetAttr()["dtype"].GetType())
 	}
 	made.Attr = map[string]*tfproto.AttrValue{
-		"judge":   text(tfbridge.JudgeSpec{Parser: n.GetName(), Arguments: &c.spec}.Attr()),
+		"check":   text(tfbridge.CheckSpec{Parser: n.GetName(), Arguments: &c.spec}.Attr()),
 		"T":       {Value: &tfproto.AttrValue_Type{Type: c.types[passed]}},
 		"Tothers": {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Type: others}}},
 	}

@@ -1,4 +1,4 @@
-package judge
+package inputcheck
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 // The argument and the result of the function that checks the elements of a dataset.
-const argumentName, resultName = "serialized", "judged"
+const argumentName, resultName = "serialized", "checked"
 
 // Options of [Insert].
 type Options struct {
@@ -74,7 +74,7 @@ func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*t
 			continue // TensorFlow refuses a parser without inputs
 		}
 		p, parses := parsers[n.GetOp()]
-		j := &judged{parser: p, node: n, function: function, names: names, limit: in.limit}
+		j := &checked{parser: p, node: n, function: function, names: names, limit: in.limit}
 		switch {
 		case takesBytes(n):
 			nodes = append(nodes, j.checkBytes(in.limit))
@@ -89,36 +89,36 @@ func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*t
 }
 
 // nodes inserts a check before a parser of records.
-func (j *judged) nodes() []*tfproto.NodeDef {
+func (j *checked) nodes() []*tfproto.NodeDef {
 	n := j.node
-	judge := j.judge(j.name(judgeName), n.GetInput()[0], j.parser.keyInputs(n))
-	made := []*tfproto.NodeDef{judge}
+	check := j.check(j.name(checkName), n.GetInput()[0], j.parser.keyInputs(n))
+	made := []*tfproto.NodeDef{check}
 	if keys := j.parser.keyValues(n); len(keys) > 0 {
 		c := constant(j.name(keysName), keys)
 		c.Device = n.GetDevice()
-		judge.Input = append(judge.Input, j.ref(c.GetName(), "output"))
-		judge.Attr["N"] = integer(1)
+		check.Input = append(check.Input, j.ref(c.GetName(), "output"))
+		check.Attr["N"] = integer(1)
 		made = append(made, c)
 	}
-	n.Input[0] = j.ref(judge.GetName(), "judged")
+	n.Input[0] = j.ref(check.GetName(), "checked")
 	return made
 }
 
-// judge returns the node that checks records.
-func (j *judged) judge(name, records string, keys []string) *tfproto.NodeDef {
-	spec := tfbridge.JudgeSpec{Parser: j.node.GetName(), Request: j.parser.request(j.node), RowBytes: j.parser.rowBytes(j.node), Limit: j.limit}
+// check returns the node that checks records.
+func (j *checked) check(name, records string, keys []string) *tfproto.NodeDef {
+	spec := tfbridge.CheckSpec{Parser: j.node.GetName(), Request: j.parser.request(j.node), RowBytes: j.parser.rowBytes(j.node), Limit: j.limit}
 	return &tfproto.NodeDef{
-		Name: name, Op: tfbridge.OpJudge, Device: j.node.GetDevice(), Input: append([]string{records}, keys...),
-		Attr: map[string]*tfproto.AttrValue{"judge": text(spec.Attr()), "N": integer(int64(len(keys)))},
+		Name: name, Op: tfbridge.OpCheckExamples, Device: j.node.GetDevice(), Input: append([]string{records}, keys...),
+		Attr: map[string]*tfproto.AttrValue{"check": text(spec.Attr()), "N": integer(int64(len(keys)))},
 	}
 }
 
 // mapper inserts a Map that checks the elements before a parser of a dataset.
-func (in *inserter) mapper(j *judged) *tfproto.NodeDef {
+func (in *inserter) mapper(j *checked) *tfproto.NodeDef {
 	f := j.makeFunction(in.functionName())
 	in.made = append(in.made, f)
 	n := &tfproto.NodeDef{
-		Name: j.name(judgeName), Op: "MapDataset", Device: j.node.GetDevice(), Input: []string{j.node.GetInput()[0]},
+		Name: j.name(checkName), Op: "MapDataset", Device: j.node.GetDevice(), Input: []string{j.node.GetInput()[0]},
 		Attr: map[string]*tfproto.AttrValue{
 			"f":             {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: f.GetSignature().GetName()}}},
 			"Targuments":    {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{}}},
@@ -133,21 +133,21 @@ func (in *inserter) mapper(j *judged) *tfproto.NodeDef {
 }
 
 // makeFunction returns the function that checks an element of a dataset.
-func (j *judged) makeFunction(name string) *tfproto.FunctionDef {
-	judge := j.judge("judge", argumentName, nil)
+func (j *checked) makeFunction(name string) *tfproto.FunctionDef {
+	check := j.check("check", argumentName, nil)
 	f := &tfproto.FunctionDef{
 		Signature: &tfproto.OpDef{
 			Name:      name,
 			InputArg:  []*tfproto.OpDef_ArgDef{{Name: argumentName, Type: tfproto.DataType_DT_STRING}},
 			OutputArg: []*tfproto.OpDef_ArgDef{{Name: resultName, Type: tfproto.DataType_DT_STRING}},
 		},
-		NodeDef: []*tfproto.NodeDef{judge},
-		Ret:     map[string]string{resultName: "judge:judged:0"},
+		NodeDef: []*tfproto.NodeDef{check},
+		Ret:     map[string]string{resultName: "check:checked:0"},
 	}
 	if keys := j.parser.keyValues(j.node); len(keys) > 0 {
 		f.NodeDef = append(f.NodeDef, constant("keys", keys))
-		judge.Input = append(judge.Input, "keys:output:0")
-		judge.Attr["N"] = integer(1)
+		check.Input = append(check.Input, "keys:output:0")
+		check.Attr["N"] = integer(1)
 	}
 	return f
 }

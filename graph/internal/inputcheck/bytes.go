@@ -1,4 +1,4 @@
-package judge
+package inputcheck
 
 import (
 	"math"
@@ -64,13 +64,13 @@ func intAttr(n *tfproto.NodeDef, name string, missing, unknown int64) int64 {
 }
 
 // checkBytes inserts a check before an operation that decodes bytes.
-func (j *judged) checkBytes(limit int64) *tfproto.NodeDef {
+func (j *checked) checkBytes(limit int64) *tfproto.NodeDef {
 	n := j.node
-	spec := tfbridge.JudgeSpec{Parser: n.GetName(), Bytes: specOf(n, limit)}
+	spec := tfbridge.CheckSpec{Parser: n.GetName(), Bytes: specOf(n, limit)}
 	check := &tfproto.NodeDef{
-		Name: j.name(judgeName), Op: tfbridge.OpCheckBytes, Device: n.GetDevice(), Input: []string{n.GetInput()[0]},
-		Attr: map[string]*tfproto.AttrValue{"judge": text(spec.Attr()), "N": integer(0)},
+		Name: j.name(checkName), Op: tfbridge.OpCheckBytes, Device: n.GetDevice(), Input: []string{n.GetInput()[0]},
+		Attr: map[string]*tfproto.AttrValue{"check": text(spec.Attr()), "N": integer(0)},
 	}
-	n.Input[0] = j.ref(check.GetName(), "judged")
+	n.Input[0] = j.ref(check.GetName(), "checked")
 	return check
 }

@@ -1,6 +1,6 @@
 package tfbridge
 
-// #include "judge.h"
+// #include "input_check.h"
 import "C"
 
 import (
@@ -31,26 +31,26 @@ import (
 // So our own operation stands in front of each parser, in graphs and in the functions
 // that they call:
 //
-//	serialized ──> MillraceJudgeExamples ──> ParseExampleV2
+//	serialized ──> MillraceCheckExamples ──> ParseExampleV2
 //	keys ───────────────^
 //
 //	serialized ──> MillraceCheckBytes ──> ParseTensor
 //
 // It passes on the records unchanged, without a copy, or fails the run with
-// INVALID_ARGUMENT. Package graph/internal/judge inserts it into models. The kernel
+// INVALID_ARGUMENT. Package graph/internal/inputcheck inserts it into models. The kernel
 // calls Go, so that the checks exist only once and need no C++ build.
 
-// OpJudge is the type of the operation that checks serialized Examples: records, keys
+// OpCheckExamples is the type of the operation that checks serialized Examples: records, keys
 // -> records.
-const OpJudge = "MillraceJudgeExamples"
+const OpCheckExamples = "MillraceCheckExamples"
 
 // OpCheckBytes is the type of the operation that checks other bytes: strings ->
-// strings. It has the same kernel and attributes as [OpJudge].
+// strings. It has the same kernel and attributes as [OpCheckExamples].
 const OpCheckBytes = "MillraceCheckBytes"
 
-// JudgeSpec describes the parser that an operation of type [OpJudge] or [OpCheckBytes]
+// CheckSpec describes the parser that an operation of type [OpCheckExamples] or [OpCheckBytes]
 // protects.
-type JudgeSpec struct {
+type CheckSpec struct {
 	Parser  string          // the name of the operation that parses
 	Request example.Request // the keys of its features come from the inputs "keys"
 	Bytes   *bytecheck.Spec `json:",omitempty"` // set for OpCheckBytes
@@ -61,11 +61,11 @@ type JudgeSpec struct {
 	Arguments *ArgumentsSpec `json:",omitempty"` // set for OpCheckArguments
 }
 
-// Attr returns the attribute "judge" of the operation.
-func (s JudgeSpec) Attr() []byte {
+// Attr returns the attribute "check" of the operation.
+func (s CheckSpec) Attr() []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return nil // JSON can encode every JudgeSpec; an empty attribute is refused
+		return nil // JSON can encode every CheckSpec; an empty attribute is refused
 	}
 	return text
 }
@@ -98,31 +98,31 @@ func (e *RefusedBytes) IsRecord(record string) bool {
 // bytes, because errors are remembered for a while.
 var hashSeed = maphash.MakeSeed()
 
-// registerJudge registers the operations. Open calls it. Graphs that contain one of
+// registerChecks registers the operations. Open calls it. Graphs that contain one of
 // them cannot be made before.
-func registerJudge() error {
-	if st := C.mr_register_judge(); st != nil {
+func registerChecks() error {
+	if st := C.mr_register_checks(); st != nil {
 		defer C.TF_DeleteStatus(st)
 		return statusError("TF_RegisterOpDefinition", st)
 	}
 	return nil
 }
 
-// judges holds the checks of kernels by their numbers.
-var judges sync.Map
+// checks holds the checks of kernels by their numbers.
+var checks sync.Map
 
-// kernelJudge is the check of a kernel, which may run concurrently.
-type kernelJudge struct {
-	spec JudgeSpec
-	free sync.Pool // holds *example.Judge values
+// kernelCheck is the check of a kernel, which may run concurrently.
+type kernelCheck struct {
+	spec CheckSpec
+	free sync.Pool // holds *example.Checker values
 }
 
-// mrNewJudge makes the check that an attribute describes and returns its number, or 0
+// mrNewCheck makes the check that an attribute describes and returns its number, or 0
 // for an invalid attribute.
 //
-//export mrNewJudge
-func mrNewJudge(spec *C.char, n C.size_t) C.int64_t {
-	k := &kernelJudge{}
+//export mrNewCheck
+func mrNewCheck(spec *C.char, n C.size_t) C.int64_t {
+	k := &kernelCheck{}
 	if err := json.Unmarshal([]byte(C.GoStringN(spec, C.int(n))), &k.spec); err != nil {
 		return 0
 	}
@@ -132,47 +132,47 @@ func mrNewJudge(spec *C.char, n C.size_t) C.int64_t {
 		if check == nil {
 			return 0
 		}
-		judges.Store(id, check)
+		checks.Store(id, check)
 		return C.int64_t(id)
 	}
-	k.free.New = func() any { return example.NewJudge(k.spec.Request) }
-	judges.Store(id, k)
+	k.free.New = func() any { return example.NewChecker(k.spec.Request) }
+	checks.Store(id, k)
 	return C.int64_t(id)
 }
 
-//export mrDropJudge
-func mrDropJudge(id C.int64_t) { judges.Delete(int64(id)) }
+//export mrDropCheck
+func mrDropCheck(id C.int64_t) { checks.Delete(int64(id)) }
 
-// mrJudge checks records. It returns the reason why they are refused, which the caller
+// mrCheckExamples checks records. It returns the reason why they are refused, which the caller
 // frees, or nil.
 //
-//export mrJudge
-func mrJudge(id C.int64_t, records *C.mr_view, n C.int64_t, keys *C.mr_view, nkeys C.int64_t) (refused *C.char) {
+//export mrCheckExamples
+func mrCheckExamples(id C.int64_t, records *C.mr_view, n C.int64_t, keys *C.mr_view, nkeys C.int64_t) (refused *C.char) {
 	fail := func(err error) *C.char {
 		_, text := remember(err)
 		return C.CString(text)
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			refused = fail(panicked(OpJudge, r))
+			refused = fail(panicked(OpCheckExamples, r))
 		}
 	}()
-	k, ok := judges.Load(int64(id))
+	k, ok := checks.Load(int64(id))
 	if !ok {
-		return fail(millrace.Errorf(millrace.ErrInternal, "no judge %d", int64(id)))
+		return fail(millrace.Errorf(millrace.ErrInternal, "no check %d", int64(id)))
 	}
-	if err := k.(*kernelJudge).check(unsafe.Slice(records, int(n)), unsafe.Slice(keys, int(nkeys))); err != nil {
+	if err := k.(*kernelCheck).check(unsafe.Slice(records, int(n)), unsafe.Slice(keys, int(nkeys))); err != nil {
 		return fail(err)
 	}
 	return nil
 }
 
 // check checks records.
-func (k *kernelJudge) check(records, keys []C.mr_view) error {
+func (k *kernelCheck) check(records, keys []C.mr_view) error {
 	if k.spec.Bytes != nil {
 		return k.checkBytes(records)
 	}
-	j := k.free.Get().(*example.Judge)
+	j := k.free.Get().(*example.Checker)
 	defer k.free.Put(j)
 	if err := k.setKeys(j, keys); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (k *kernelJudge) check(records, keys []C.mr_view) error {
 
 // checkRows compares the memory of the dense features of records with the limit. The
 // features of an empty record are as large as any other's, because of their defaults.
-func (k *kernelJudge) checkRows(records []C.mr_view) error {
+func (k *kernelCheck) checkRows(records []C.mr_view) error {
 	var bytes int64
 	for _, v := range records {
 		bytes += int64(v.len)
@@ -200,7 +200,7 @@ func (k *kernelJudge) checkRows(records []C.mr_view) error {
 }
 
 // checkBytes checks bytes that are not Examples.
-func (k *kernelJudge) checkBytes(elements []C.mr_view) error {
+func (k *kernelCheck) checkBytes(elements []C.mr_view) error {
 	all := make([][]byte, len(elements))
 	for i, v := range elements {
 		all[i] = viewOf(v)
@@ -217,7 +217,7 @@ func (k *kernelJudge) checkBytes(elements []C.mr_view) error {
 }
 
 // refused returns the error of a run with an element that must not be parsed.
-func (k *kernelJudge) refused(at int, element []byte, err error) error {
+func (k *kernelCheck) refused(at int, element []byte, err error) error {
 	return &RefusedBytes{
 		Parser: k.spec.Parser, Element: int64(at), Err: err,
 		size: len(element), hash: maphash.Bytes(hashSeed, element),
@@ -231,7 +231,7 @@ func viewOf(v C.mr_view) []byte {
 
 // setKeys passes the keys of the features to a check. The keys are in TensorFlow's
 // memory.
-func (k *kernelJudge) setKeys(j *example.Judge, keys []C.mr_view) error {
+func (k *kernelCheck) setKeys(j *example.Checker, keys []C.mr_view) error {
 	if k.spec.Request.Sequence || len(k.spec.Request.Features) == 0 {
 		return nil // the check does not need them
 	}
@@ -253,7 +253,7 @@ func (k *kernelJudge) setKeys(j *example.Judge, keys []C.mr_view) error {
 //	other arguments ───────^                        ^
 //	other arguments ────────────────────────────────┘
 //
-// Package graph/internal/judge inserts it into models where the graph alone does not
+// Package graph/internal/inputcheck inserts it into models where the graph alone does not
 // prove the rules.
 
 // OpCheckArguments is the type of the operation that checks the arguments of another.
@@ -303,7 +303,7 @@ func mrCheckArguments(id C.int64_t, arguments *C.mr_argument, n C.int) (refused 
 			refused = fail(panicked(OpCheckArguments, r))
 		}
 	}()
-	k, ok := judges.Load(int64(id))
+	k, ok := checks.Load(int64(id))
 	if !ok {
 		return fail(millrace.Errorf(millrace.ErrInternal, "no check %d", int64(id)))
 	}

@@ -8,18 +8,18 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// Judge decides which records TensorFlow may parse, where Millrace's own operations,
-// which survive any record, are not built: see [example.Judge]. Only one goroutine at
+// Checker decides which records TensorFlow may parse, where Millrace's own operations,
+// which survive any record, are not built: see [example.Checker]. Only one goroutine at
 // a time may use it.
-type Judge struct {
+type Checker struct {
 	spec    *spec.Spec
 	parse   bool // Go parses every record: see refuseVariable
-	records *example.Judge
+	records *example.Checker
 }
 
-// NewJudge returns a Judge of the plan's records.
-func NewJudge(s *spec.Spec) *Judge {
-	j := &Judge{spec: s, parse: variableExamples(s)}
+// NewChecker returns a Checker of the plan's records.
+func NewChecker(s *spec.Spec) *Checker {
+	j := &Checker{spec: s, parse: variableExamples(s)}
 	request := example.Request{Sequence: s.Manifest.AllowVarLen, Whole: j.parse}
 	for _, f := range s.Features {
 		floats := int64(example.AnyNumber)
@@ -28,13 +28,13 @@ func NewJudge(s *spec.Spec) *Judge {
 		}
 		request.Features = append(request.Features, example.Requested{Key: f.Name, Kind: listKind(f), Floats: floats})
 	}
-	j.records = example.NewJudge(request)
+	j.records = example.NewChecker(request)
 	return j
 }
 
 // Check returns an error if TensorFlow must not parse a record. It leaves other
 // faults to TensorFlow. The error has no place.
-func (j *Judge) Check(record []byte) error {
+func (j *Checker) Check(record []byte) error {
 	if err := j.records.Check(record); err != nil {
 		return j.describe(err)
 	}
@@ -53,7 +53,7 @@ func (j *Judge) Check(record []byte) error {
 }
 
 // describe words an error about the number of values as every check of a plan does.
-func (j *Judge) describe(err error) error {
+func (j *Checker) describe(err error) error {
 	var e *millrace.Error
 	if !errors.As(err, &e) || e.Class != millrace.ErrSchema {
 		return err

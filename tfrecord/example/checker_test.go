@@ -21,9 +21,9 @@ func oneFeature(key string, tag byte, list []byte) []byte {
 	return nested(0x0a, nested(0x0a, entry))
 }
 
-// TestJudge checks records that end the process in one of TensorFlow's parsers, and
+// TestChecker checks records that end the process in one of TensorFlow's parsers, and
 // records that look like them. Package loaders/plan tests the requests of loaders.
-func TestJudge(t *testing.T) {
+func TestChecker(t *testing.T) {
 	float := func(n int64) example.Request {
 		return example.Request{Features: []example.Requested{{Key: "f", Kind: example.Float, Floats: n}}}
 	}
@@ -55,15 +55,15 @@ func TestJudge(t *testing.T) {
 		{"nothing", example.Request{Whole: true}, nil, true},
 	}
 	for _, tt := range tests {
-		if err := example.NewJudge(tt.request).Check(tt.record); (err == nil) != tt.accepted {
+		if err := example.NewChecker(tt.request).Check(tt.record); (err == nil) != tt.accepted {
 			t.Errorf("%s: got %v, want accepted: %v", tt.name, err, tt.accepted)
 		}
 	}
 }
 
 // The error names the feature.
-func TestJudgeNamesTheFeature(t *testing.T) {
-	j := example.NewJudge(example.Request{Features: []example.Requested{{Key: "other", Kind: example.Bytes}, {Key: "s", Kind: example.Bytes}}})
+func TestCheckNamesTheFeature(t *testing.T) {
+	j := example.NewChecker(example.Request{Features: []example.Requested{{Key: "other", Kind: example.Bytes}, {Key: "s", Kind: example.Bytes}}})
 	var e *millrace.Error
 	if err := j.Check(corrupt.HugeString("s")); !errors.As(err, &e) || e.Feature != "s" {
 		t.Errorf("got %v", err)
@@ -71,14 +71,14 @@ func TestJudgeNamesTheFeature(t *testing.T) {
 }
 
 // Of several faulty feature lists the first is named, each time.
-func TestJudgeNamesTheFirstList(t *testing.T) {
+func TestCheckNamesTheFirstList(t *testing.T) {
 	var lists []byte
 	for _, key := range []string{"first", "second", "third"} {
 		lists = append(lists, nested(0x0a, slices.Concat(nested(0x0a, []byte(key)), nested(0x12, []byte{0x08, 0x01})))...)
 	}
 	record := nested(0x12, lists)
 	for range 20 {
-		err := example.NewJudge(example.Request{Sequence: true, Whole: true}).Check(record)
+		err := example.NewChecker(example.Request{Sequence: true, Whole: true}).Check(record)
 		var e *millrace.Error
 		if !errors.As(err, &e) || e.Feature != "first" {
 			t.Fatalf("got %v", err)
@@ -87,7 +87,7 @@ func TestJudgeNamesTheFirstList(t *testing.T) {
 }
 
 // The time to check a record with many features is linear in its length.
-func TestJudgeOfManyFeatures(t *testing.T) {
+func TestCheckOfManyFeatures(t *testing.T) {
 	const n = 200_000
 	one := []byte("\x0a\x09\x0a\x03\x00\x00\x00\x12\x02\x0a\x00")
 	entries := bytes.Repeat(one, n)
@@ -97,15 +97,15 @@ func TestJudgeOfManyFeatures(t *testing.T) {
 	size := len(entries)
 	for _, tag := range []byte{0x0a, 0x12} {
 		all := slices.Concat([]byte{tag, byte(size) | 0x80, byte(size>>7) | 0x80, byte(size>>14) | 0x80, byte(size >> 21)}, entries)
-		if err := example.NewJudge(example.Request{Sequence: true, Whole: true}).Check(all); err != nil {
+		if err := example.NewChecker(example.Request{Sequence: true, Whole: true}).Check(all); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// BenchmarkJudge checks Examples of usual sizes. Those with a negative number show the
+// BenchmarkChecker checks Examples of usual sizes. Those with a negative number show the
 // cost of doubts.
-func BenchmarkJudge(b *testing.B) {
+func BenchmarkChecker(b *testing.B) {
 	for _, bench := range []struct {
 		name   string
 		floats int
@@ -121,7 +121,7 @@ func BenchmarkJudge(b *testing.B) {
 				{Name: "f", Feature: example.Feature{Kind: example.Float, Floats: floats}},
 				{Name: "s", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte("text")}}},
 			})
-			j := example.NewJudge(example.Request{Features: []example.Requested{
+			j := example.NewChecker(example.Request{Features: []example.Requested{
 				{Key: "f", Kind: example.Float, Floats: int64(bench.floats)}, {Key: "s", Kind: example.Bytes}, {Key: "id", Kind: example.Int64, Floats: 1},
 			}})
 			b.SetBytes(int64(len(record)))

@@ -7,12 +7,12 @@ import (
 	"millrace/tfbridge"
 )
 
-// A Judge decides about a record that [Examples] or [Records] cannot decode, or that
+// A Check decides about a record that [Examples] or [Records] cannot decode, or that
 // only a lenient reading as in TensorFlow decodes. Calls of one iterator are
 // sequential, in the order of the records.
-type Judge func(ctx context.Context, d *Doubt) (Verdict, error)
+type Check func(ctx context.Context, d *Doubt) (Verdict, error)
 
-// Doubt is a record that a [Judge] decides about.
+// Doubt is a record that a [Check] decides about.
 type Doubt struct {
 	File   int64  // index in the list of files
 	Record int64  // index in the file
@@ -31,17 +31,17 @@ type Verdict struct {
 	Record, Offset int64
 }
 
-// op returns the name of the operation with a judge if there is one.
-func (j Judge) op(without, with string) string {
+// op returns the name of the operation with a check if there is one.
+func (j Check) op(without, with string) string {
 	if j == nil {
 		return without
 	}
 	return with
 }
 
-// add adds the judge to the attributes of an operation, and returns the last inputs.
-// Without a judge it adds and returns nothing.
-func (j Judge) add(s *graph.Scope, more attrs) []tfbridge.Input {
+// add adds the check to the attributes of an operation, and returns the last inputs.
+// Without a check it adds and returns nothing.
+func (j Check) add(s *graph.Scope, more attrs) []tfbridge.Input {
 	if j == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (j Judge) add(s *graph.Scope, more attrs) []tfbridge.Input {
 }
 
 // function makes the function of the graph that the operation calls.
-func (j Judge) function(s *graph.Scope) *graph.Func {
+func (j Check) function(s *graph.Scope) *graph.Func {
 	scalar := graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 	call := func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 		d := &Doubt{}
@@ -77,8 +77,8 @@ func (j Judge) function(s *graph.Scope) *graph.Func {
 	}
 	text := graph.Spec{DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}
 	in, out := []graph.Spec{scalar, scalar, scalar, text}, []graph.Spec{scalar, scalar}
-	return s.Func("judge_record", in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
-		return graph.GoFunction(s, graph.GoFunc{Name: "judge_record", Out: out, Fn: call, Pure: true}, args...)
+	return s.Func("check_record", in, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
+		return graph.GoFunction(s, graph.GoFunc{Name: "check_record", Out: out, Fn: call, Pure: true}, args...)
 	})
 }
 

@@ -1,4 +1,4 @@
-package judge
+package inputcheck
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package judge
+package inputcheck
 
 import (
 	"slices"
@@ -38,12 +38,12 @@ func TestBounds(t *testing.T) {
 		if !known {
 			t.Errorf("%s: has no row", name)
 		}
-		_, judged := parsers[name]
+		_, checked := parsers[name]
 		if row == "argument" && len(argcheck.Of(name)) == 0 {
 			t.Errorf("%s: has no rule", name)
 		}
-		if bytecheck.Checked(name) != (row == "check") || judged != (row == "examples") {
-			t.Errorf("%s: row %q, checked %v, judged %v", name, row, bytecheck.Checked(name), judged)
+		if bytecheck.Checked(name) != (row == "check") || checked != (row == "examples") {
+			t.Errorf("%s: row %q, checked %v, checked %v", name, row, bytecheck.Checked(name), checked)
 		}
 	}
 	for name, row := range rows {

@@ -15,9 +15,9 @@ import (
 	"millrace/internal/test/corrupt"
 )
 
-// TestJudge skips records. Only records that do not certainly decode are passed to the
-// judge.
-func TestJudge(t *testing.T) {
+// TestCheck skips records. Only records that do not certainly decode are passed to the
+// check.
+func TestCheck(t *testing.T) {
 	needLibrary(t)
 	records := corrupt.Examples(10)
 	records[5] = slices.Concat([]byte("\x9a\x06\x03abc"), records[5]) // an unknown field
@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 	names := []string{writeFile(t, file), writeFile(t, whole)}
 	size := func(n int64) int64 { return int64(len(corrupt.Frame(records[:n]...))) }
 	var asked []string
-	judge := func(_ context.Context, d *native.Doubt) (native.Verdict, error) {
+	check := func(_ context.Context, d *native.Doubt) (native.Verdict, error) {
 		record := d.Record
 		asked = append(asked, fmt.Sprint(d.File, record))
 		if d.Offset != size(record) {
@@ -50,7 +50,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, drop := range []bool{false, true} {
 		asked = nil
-		o := &native.ExamplesOptions{BatchSize: 4, Epochs: 2, Drop: drop, Judge: judge}
+		o := &native.ExamplesOptions{BatchSize: 4, Epochs: 2, Drop: drop, Check: check}
 		got, err := bits(t, nativeFiles(t, names, []int64{10, 1}, o).Prefetch(1))
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(plain, got); diff != "" {
-			t.Errorf("drop %v (-good records alone +judged)\n%s", drop, diff)
+			t.Errorf("drop %v (-good records alone +checked)\n%s", drop, diff)
 		}
 		if calls := []string{"0 3", "0 5", "0 7", "0 3", "0 5", "0 7"}; !slices.Equal(asked, calls) {
 			t.Errorf("drop %v: asked about %v, want %v", drop, asked, calls)
@@ -69,25 +69,25 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeEndsTheRun fails where the judge does, and where it accepts a record that
+// TestCheckEndsTheRun fails where the check does, and where it accepts a record that
 // cannot be decoded.
-func TestJudgeEndsTheRun(t *testing.T) {
+func TestCheckEndsTheRun(t *testing.T) {
 	needLibrary(t)
 	records := corrupt.Examples(3)
 	records[1] = []byte("garbage")
 	names := []string{writeFile(t, corrupt.Frame(records...))}
 	tooMany := millrace.Errorf(millrace.ErrSchema, "one too many")
 	for _, refusal := range []error{nil, tooMany} {
-		judge := func(context.Context, *native.Doubt) (native.Verdict, error) {
+		check := func(context.Context, *native.Doubt) (native.Verdict, error) {
 			return native.Verdict{Good: true}, refusal
 		}
-		got, err := bits(t, nativeFiles(t, names, []int64{3}, &native.ExamplesOptions{Epochs: 1, Judge: judge}))
+		got, err := bits(t, nativeFiles(t, names, []int64{3}, &native.ExamplesOptions{Epochs: 1, Check: check}))
 		var fault *millrace.Error
 		if len(got) != 1 || !errors.As(err, &fault) || !errors.Is(err, millrace.ErrSchema) {
 			t.Fatalf("%d batches, %v", len(got), err)
 		}
 		if refusal == nil && (fault.File != names[0] || fault.Record != 1) || refusal != nil && fault.Msg != tooMany.Msg {
-			t.Errorf("judge %v: %v", refusal, err)
+			t.Errorf("check %v: %v", refusal, err)
 		}
 	}
 }

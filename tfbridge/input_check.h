@@ -1,7 +1,7 @@
-// The operations that check the bytes that a graph parses; see judge.go for the
+// The operations that check the bytes that a graph parses; see input_check.go for the
 // reasons.
-#ifndef MILLRACE_JUDGE_H_
-#define MILLRACE_JUDGE_H_
+#ifndef MILLRACE_INPUT_CHECK_H_
+#define MILLRACE_INPUT_CHECK_H_
 
 #include "capi.h"
 
@@ -13,9 +13,9 @@ typedef struct mr_view {
   size_t len;
 } mr_view;
 
-// mr_register_judge registers the operations and their kernel. It returns NULL or the
+// mr_register_checks registers the operations and their kernel. It returns NULL or the
 // failure, for the caller to free.
-TF_Status *mr_register_judge(void);
+TF_Status *mr_register_checks(void);
 
 enum { MR_MAX_RANK = 254 };
 
@@ -30,4 +30,4 @@ typedef struct mr_argument {
 
 #pragma GCC visibility pop
 
-#endif  // MILLRACE_JUDGE_H_
+#endif  // MILLRACE_INPUT_CHECK_H_

@@ -1,4 +1,4 @@
-package judge
+package inputcheck
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ func Remove(g *tfproto.GraphDef) {
 		}
 	}
 	library.Function = slices.DeleteFunc(library.Function, func(f *tfproto.FunctionDef) bool {
-		return isMade(f.GetSignature().GetName()) && len(f.GetNodeDef()) > 0 && f.GetNodeDef()[0].GetOp() == tfbridge.OpJudge
+		return isMade(f.GetSignature().GetName()) && len(f.GetNodeDef()) > 0 && f.GetNodeDef()[0].GetOp() == tfbridge.OpCheckExamples
 	})
 }
 
@@ -31,30 +31,30 @@ func isMade(function string) bool { return strings.HasPrefix(function, functionN
 
 // removeFrom returns nodes without the added checks.
 func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
-	judged := map[string]string{} // inputs that the checks pass on
+	checked := map[string]string{} // inputs that the checks pass on
 	keys := map[string]bool{}
 	for _, n := range nodes {
 		switch {
-		case n.GetOp() == tfbridge.OpJudge || n.GetOp() == tfbridge.OpCheckBytes || n.GetOp() == tfbridge.OpCheckArguments:
-			judged[n.GetName()] = n.GetInput()[0]
+		case n.GetOp() == tfbridge.OpCheckExamples || n.GetOp() == tfbridge.OpCheckBytes || n.GetOp() == tfbridge.OpCheckArguments:
+			checked[n.GetName()] = n.GetInput()[0]
 			for _, in := range n.GetInput()[1:] {
 				node, _, _ := strings.Cut(in, ":")
 				keys[node] = strings.Contains(node, keysName) || strings.Contains(node, readName)
 			}
 		case n.GetOp() == "EnsureShape" && strings.Contains(n.GetName(), rankName):
-			judged[n.GetName()] = n.GetInput()[0]
+			checked[n.GetName()] = n.GetInput()[0]
 		case n.GetOp() == "MapDataset" && isMade(n.GetAttr()["f"].GetFunc().GetName()):
-			judged[n.GetName()] = n.GetInput()[0]
+			checked[n.GetName()] = n.GetInput()[0]
 		}
 	}
-	if len(judged) == 0 {
+	if len(checked) == 0 {
 		return nodes
 	}
-	kept := slices.DeleteFunc(nodes, func(n *tfproto.NodeDef) bool { return judged[n.GetName()] != "" || keys[n.GetName()] })
+	kept := slices.DeleteFunc(nodes, func(n *tfproto.NodeDef) bool { return checked[n.GetName()] != "" || keys[n.GetName()] })
 	for _, n := range kept {
 		for i, in := range n.GetInput() {
-			for node, _, _ := strings.Cut(in, ":"); judged[node] != ""; node, _, _ = strings.Cut(in, ":") {
-				in = judged[node]
+			for node, _, _ := strings.Cut(in, ":"); checked[node] != ""; node, _, _ = strings.Cut(in, ":") {
+				in = checked[node]
 				n.Input[i] = in
 			}
 		}

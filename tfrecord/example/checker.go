@@ -26,7 +26,7 @@ import (
 // A record that Go can parse, and in which no requested feature is one of these, is
 // accepted. But Go's parser alone is not sufficient: it is stricter than TensorFlow's,
 // which continues where Go stops. Such a record is checked by its bytes, wherever they
-// are, see [Judge.Doubts]. That rule is fuzzed: MayEndProcess in cgo/fuzz/oracle.cc
+// are, see [Checker.Doubts]. That rule is fuzzed: MayEndProcess in cgo/fuzz/oracle.cc
 // implements it too, and `make fuzz-decoder` passes millions of damaged records that it
 // considers harmless to TensorFlow. The rule is not sufficient alone either: it also
 // rejects sound records, in which a negative integer is a varint with nine high bits.
@@ -58,9 +58,9 @@ type Requested struct {
 // AnyNumber is [Requested].Floats of a feature with any number of floats.
 const AnyNumber = -1
 
-// Judge decides which records a parser of TensorFlow may read. Only one goroutine at a
+// Checker decides which records a parser of TensorFlow may read. Only one goroutine at a
 // time may use it.
-type Judge struct {
+type Checker struct {
 	request  Request
 	strings  bool     // a requested feature has byte strings
 	lists    bool     // a requested feature of an Example has any number of floats
@@ -69,10 +69,10 @@ type Judge struct {
 	runs     [5]int64 // see Doubts
 }
 
-// NewJudge returns a Judge for a parser.
-func NewJudge(r Request) *Judge {
+// NewChecker returns a Checker for a parser.
+func NewChecker(r Request) *Checker {
 	r.Features = slices.Clone(r.Features)
-	j := &Judge{request: r, room: math.MaxInt64}
+	j := &Checker{request: r, room: math.MaxInt64}
 	for _, f := range r.Features {
 		switch {
 		case f.Kind == Bytes:
@@ -97,7 +97,7 @@ func NewJudge(r Request) *Judge {
 // Unpacked floats take five bytes each, the first of them the tag 0x0d, so a list that
 // is too long appears as a run of such bytes at intervals of five. TensorFlow counts
 // the floats of a SequenceExample before it stores them.
-func (j *Judge) Doubts(record []byte) bool {
+func (j *Checker) Doubts(record []byte) bool {
 	if j.request.Whole {
 		return true
 	}
@@ -127,7 +127,7 @@ func (j *Judge) Doubts(record []byte) bool {
 //
 // Go parses first, because it skips long lists of floats at once: reading every byte
 // takes longer.
-func (j *Judge) Check(record []byte) error {
+func (j *Checker) Check(record []byte) error {
 	err := j.parse(record)
 	if err != nil && !j.Doubts(record) {
 		return nil
@@ -135,7 +135,7 @@ func (j *Judge) Check(record []byte) error {
 	return err
 }
 
-func (j *Judge) parse(record []byte) error {
+func (j *Checker) parse(record []byte) error {
 	if j.request.Sequence {
 		s, err := ParseSequence(record)
 		if err != nil {
@@ -159,14 +159,14 @@ func (j *Judge) parse(record []byte) error {
 
 // SetKey sets the key of a requested feature. The key must not change until the last
 // Check that uses it.
-func (j *Judge) SetKey(i int, key string) { j.request.Features[i].Key = key }
+func (j *Checker) SetKey(i int, key string) { j.request.Features[i].Key = key }
 
 // Raw returns a feature of the last Example that Check parsed and accepted.
-func (j *Judge) Raw(key string) (Raw, error) { return j.features.Raw(key) }
+func (j *Checker) Raw(key string) (Raw, error) { return j.features.Raw(key) }
 
 // checkFeature checks a feature of an Example. A parser may write values before it
 // finds a later fault, so the whole feature must be valid.
-func (j *Judge) checkFeature(f Requested) error {
+func (j *Checker) checkFeature(f Requested) error {
 	if f.Kind == Int64 {
 		return nil
 	}

@@ -1,0 +1,6 @@
+package estimate
+
+import "millrace/cmd/millrace/internal/cli"
+
+// program is a run of millrace with the commands of this package.
+type program struct{ *cli.Program }

@@ -1,9 +1,0 @@
-// Package judge inserts an operation that checks bytes before each operation of a
-// GraphDef that parses them: serialized Examples, tensors and images. So bytes that
-// would end the process never reach TensorFlow's parsers:
-//
-//	def, err := judge.Insert(def, judge.Options{}) // the graph to import
-//	judge.Remove(g)                               // a graph for other programs
-//
-// Package tfbridge has the operations, packages example and bytecheck the rules.
-package judge
