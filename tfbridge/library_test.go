@@ -85,6 +85,18 @@ func TestLoadLibraryRefuses(t *testing.T) {
 			}
 		}
 	}
+	for name, source := range map[string]string{
+		"a function that is missing": "extern int no_such_function(void); int answer(void) { return no_such_function(); }",
+		"a datum that is missing":    "extern int no_such_datum; int *answer(void) { return &no_such_datum; }",
+	} {
+		path := compile(t, dir, "missing.c", source+"\nvoid SE_InitPlugin(void) {}\n")
+		_, asOps := LoadLibrary(path)
+		for as, err := range map[string]error{"operations": asOps, "a device": LoadPluggableDeviceLibrary(path)} {
+			if !errors.Is(err, millrace.ErrRuntime) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no_such_") {
+				t.Errorf("%s as %s: %v, want an error with the path and the symbol", name, as, err)
+			}
+		}
+	}
 	none := filepath.Join(dir, "none.so")
 	_, asOps := LoadLibrary(none)
 	for as, err := range map[string]error{"operations": asOps, "a device": LoadPluggableDeviceLibrary(none)} {
