@@ -20,6 +20,10 @@ type Choice struct {
 	// found safe to parse.
 	Own bool
 
+	// Checked says that every record has passed the checks that the config asks for, before
+	// the graph runs.
+	Checked bool
+
 	Timed bool // TensorFlow measures the time of each dataset
 }
 

@@ -15,18 +15,15 @@ var inGo = []struct {
 }{
 	{GoStage{"read", "the library of dataset operations is not built for this runtime, so Go reads the files (millrace runtime native)"},
 		func(c Choice) bool { return !c.Own }},
-	{GoStage{"check", "Go decides about records that cannot be decoded for sure"},
-		func(c Choice) bool { return c.Own && c.ChecksNatively() }},
-	{GoStage{"check", "Go reads and checks every record"},
-		func(c Choice) bool { return c.Own && c.ChecksRecords() && !c.ChecksNatively() }},
 	{GoStage{"read", "Go reads the sequences of a mixture"},
 		func(c Choice) bool {
-			return c.ReadsNatively() && c.Chunks != nil && c.ReadsByPlace() && !ReadsSequences(c)
+			return c.Own && c.Chunks != nil && c.ReadsByPlace() && c.Mixture != nil
 		}},
 }
 
 // InGo lists the stages that call Go functions while the graph runs; none for a plan
-// whose graph runs in any process that has Millrace's operations.
+// whose graph runs in any process that has Millrace's operations. Checks of records are not
+// among them: who takes the graph elsewhere checks the records before.
 func InGo(c Choice) (list []GoStage) {
 	for _, r := range inGo {
 		if r.when(c) {

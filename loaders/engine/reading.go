@@ -12,7 +12,9 @@ import (
 // gets it. That is so where bad records are left out, or where some decodable records
 // are bad. Both engines leave out the same records: those that TensorFlow must not
 // parse, and those that package check finds bad.
-func (c Choice) ChecksRecords() bool { return c.BadRecords != nil || refusesDecodable(c) }
+func (c Choice) ChecksRecords() bool {
+	return !c.Checked && (c.BadRecords != nil || refusesDecodable(c))
+}
 
 // refusesDecodable reports whether the config declares some decodable records bad.
 func refusesDecodable(c Choice) bool {

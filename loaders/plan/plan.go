@@ -31,6 +31,10 @@ type Plan struct {
 	// covers, so that [Scan.Digest] distinguishes these data from others.
 	DigestRecords bool
 
+	// RecordsChecked says that every record was found good before, so that nothing checks
+	// them while a graph runs: see [engine.Choice.Checked].
+	RecordsChecked bool
+
 	// TimeStages has TensorFlow measure how long each dataset of the pipeline works,
 	// which itself takes time. The batches are the same. It turns on tf.data's
 	// autotuner, which may make the buffer of batches larger. States that such a
@@ -56,7 +60,7 @@ func New(s *spec.Spec, o *Options) *Plan {
 
 // Engine returns the choice that decides which engine runs the plan's stages.
 func (p *Plan) Engine() engine.Choice {
-	return engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages}
+	return engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages, Checked: p.RecordsChecked}
 }
 
 // clone returns a copy whose fields can be changed.

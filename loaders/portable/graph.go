@@ -1,7 +1,7 @@
 // Package portable writes the dataset of a plan as a graph that other processes run: Python's,
 // for one, after loading the library of Millrace's operations.
 //
-//	g, err := portable.New(ctx, plan, scan)
+//	g, err := portable.New(ctx, plan, scan, nil)
 //	if err != nil {
 //		return err // such as a plan that calls back into Go
 //	}
@@ -75,22 +75,38 @@ type Graph struct {
 	Def []byte // a serialized GraphDef
 }
 
+// Options are the options of [New]. Nil means the defaults.
+type Options struct {
+	State []byte // state of a run, at which to begin; nil: the start of the data
+}
+
 // New builds the dataset of a plan. The scan is one of the plan; ctx ends looks at the data
 // files. A plan that calls back into Go
 // is an error of class millrace.ErrModel that lists all stages which do.
-func New(ctx context.Context, p *plan.Plan, scan *plan.Scan) (*Graph, error) {
+func New(ctx context.Context, p *plan.Plan, scan *plan.Scan, o *Options) (*Graph, error) {
 	if p.Window != nil && !p.HasRemoteFiles() { // a loader says so at the end of the data
 		if err := window.CheckFileLengths(ctx, p.Spec, scan); err != nil {
 			return nil, err
 		}
 	}
-	placed, err := absolute(p)
+	ready, err := checked(ctx, p, scan)
+	if err != nil {
+		return nil, err
+	}
+	fixed := build.Fixed{Group: ready.Engine().GroupSize(scan), Prefetch: p.Prefetch}
+	before := int64(0)
+	if o != nil && o.State != nil {
+		if fixed.Skip, before, err = beginOf(p, scan, o.State); err != nil {
+			return nil, err
+		}
+	}
+	placed, err := absolute(ready)
 	if err != nil {
 		return nil, err
 	}
 	g := tfbridge.NewGraph()
 	defer g.Close()
-	d, names, err := build.Dataset(graph.NewScopeWithGraph(g), placed, scan, build.Fixed{Group: p.Engine().GroupSize(scan), Prefetch: p.Prefetch})
+	d, names, err := build.Dataset(graph.NewScopeWithGraph(g), placed, scan, fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +119,9 @@ func New(ctx context.Context, p *plan.Plan, scan *plan.Scan) (*Graph, error) {
 		return nil, err
 	}
 	out.Description, err = describe(p, scan)
+	if out.Batches > 0 {
+		out.Batches -= before
+	}
 	out.SHA256 = digest(out.Def)
 	out.Dataset = fmt.Sprintf("%s:%d", d.Variant().Op.Name(), d.Variant().Index)
 	if err == nil {

@@ -48,20 +48,12 @@ func (p *pass) reached() int64 {
 // seek starts the iterator at a saved position. holding is the result of [held.encode]
 // for the records that buckets hold there.
 func (p *pass) seek(header *stateHeader, holding []byte) error {
-	plan, at := p.pipe.Plan, header.Position
-	size := p.pipe.epochExamples
-	shard, shards := shardOf(plan)
-	same := at != nil && at.Shard == shard && at.Shards == shards
-	switch {
-	case at == nil || at.Epoch < 0 || at.Record < 0 || at.Record > 0 && at.Record >= size && same || size > 0 && at.Epoch > (1<<62)/size:
-		return stateError(plan, "the saved state has no position that this loader could begin at")
-	case at.Data != p.pipe.dataDigest():
-		return stateError(plan, "the data files have changed since the state was saved")
-	case !same && (at.Record != 0 || len(holding) > 0):
-		return stateError(plan, "the state was saved within an epoch by the shard with index %d of %d, and this loader reads that with index %d of %d; "+
-			"only at the end of an epoch all shards are at the same position", at.Shard, at.Shards, shard, shards)
+	plan := p.pipe.Plan
+	begin, err := p.pipe.beginOf(header, holding)
+	if err != nil {
+		return err
 	}
-	p.begin = at.Epoch*size + at.Record
+	p.begin = begin
 	p.rows, p.batches = p.begin, header.Batches
 	if p.held != nil {
 		var ok bool
@@ -71,6 +63,23 @@ func (p *pass) seek(header *stateHeader, holding []byte) error {
 		p.rows = p.held.delivered()
 	}
 	return p.start(p.groupSize(p.batches), p.begin)
+}
+
+// beginOf returns the position of a saved state. holding is as in [pass.seek].
+func (pl *Pipeline) beginOf(header *stateHeader, holding []byte) (begin int64, err error) {
+	plan, at, size := pl.Plan, header.Position, pl.epochExamples
+	shard, shards := shardOf(plan)
+	same := at != nil && at.Shard == shard && at.Shards == shards
+	switch {
+	case at == nil || at.Epoch < 0 || at.Record < 0 || at.Record > 0 && at.Record >= size && same || size > 0 && at.Epoch > (1<<62)/size:
+		return 0, stateError(plan, "the saved state has no position that this loader could begin at")
+	case at.Data != pl.dataDigest():
+		return 0, stateError(plan, "the data files have changed since the state was saved")
+	case !same && (at.Record != 0 || len(holding) > 0):
+		return 0, stateError(plan, "the state was saved within an epoch by the shard with index %d of %d, and this loader reads that with index %d of %d; "+
+			"only at the end of an epoch all shards are at the same position", at.Shard, at.Shards, shard, shards)
+	}
+	return at.Epoch*size + at.Record, nil
 }
 
 // mostHeld returns how many records buckets may hold when none of them is full.

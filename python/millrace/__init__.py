@@ -9,7 +9,7 @@ The program `millrace` plans, and TensorFlow runs its graph with Millrace's oper
 are those that the program and Go read.
 """
 
-from millrace._commands import cardinality, check, convert, graph, load, load_graph, plan
+from millrace._commands import cardinality, check, convert, graph, load, load_graph, order_hash, plan, state
 from millrace._errors import ConfigError, DataError, Error, LimitError, PlanError, StateError, SystemError
 from millrace._graph import Graph, Tensor
 
@@ -29,5 +29,7 @@ __all__ = [
     "graph",
     "load",
     "load_graph",
+    "order_hash",
     "plan",
+    "state",
 ]

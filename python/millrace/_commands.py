@@ -57,17 +57,23 @@ def graph(
     root: Path | None = None,
     keep: Iterable[str] = (),
     args: Mapping[str, Any] | None = None,
+    state: bytes | None = None,
     overwrite: bool = False,
 ) -> dict[str, Any]:
     """Writes the dataset of a config to a file, and returns what is in it.
 
     The keys are those of the sidecar, FILE.json, and `library`, the path of the library of
-    operations that the graph needs. A plan that calls Go is a `PlanError`, which says which
-    stages do and why.
+    operations that the graph needs. With a state the dataset begins where that was saved. A plan
+    that calls Go is a `PlanError`, which says which stages do and why.
     """
     command = ["graph", os.fspath(config), "--out", os.fspath(out), "--json"]
     command += _config_flags(seed, root, keep, args) + (["--overwrite"] if overwrite else [])
-    return json.loads(_program.run(command))
+    if state is None:
+        return json.loads(_program.run(command))
+    with tempfile.NamedTemporaryFile(prefix="millrace-", suffix=".state") as file:
+        file.write(state)
+        file.flush()
+        return json.loads(_program.run([*command, "--state", file.name]))
 
 
 def load(
@@ -80,6 +86,7 @@ def load(
     root: Path | None = None,
     keep: Iterable[str] = (),
     args: Mapping[str, Any] | None = None,
+    state: bytes | None = None,
 ) -> tf.data.Dataset:
     """Returns the batches of a loader config as a `tf.data.Dataset` of dicts.
 
@@ -97,17 +104,43 @@ def load(
       root: refuse paths that lead out of this folder.
       keep: tensors that the config has to provide.
       args: other arguments of the config to replace, by their names.
+      state: of a run, here or in Go: the dataset begins behind it. See `state`.
 
     Raises:
       ConfigError: the config is wrong; `problems` has all of it, with lines and columns.
       DataError: a data file is damaged, or not as the manifest says.
       PlanError: a stage of the plan calls Go.
+      StateError: the state belongs to another config or other data.
     """
     replaced = _args(args, mode, shard, epochs)
     with tempfile.TemporaryDirectory(prefix="millrace-") as folder:
         file = pathlib.Path(folder) / "graph.pb"
-        made = graph(config, file, seed=seed, root=root, keep=keep, args=replaced)
+        made = graph(config, file, seed=seed, root=root, keep=keep, args=replaced, state=state)
         return _graph.Graph.read(file).open(made["library"])
+
+
+def state(
+    config: Path,
+    batches: int,
+    *,
+    mode: str | None = None,
+    seed: int | None = None,
+    shard: tuple[int, int] | None = None,
+    epochs: int | None = None,
+    root: Path | None = None,
+    args: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Returns the state of a run after some batches, for `load(..., state=...)` and for Go.
+
+    Keep it with the checkpoint of the model. It takes less than a kilobyte. The other arguments
+    are those that the run was loaded with, the seed above all. A config whose records have no
+    positions is a `ConfigError` that says what to change.
+    """
+    flags = _config_flags(seed, root, (), _args(args, mode, shard, epochs))
+    with tempfile.TemporaryDirectory(prefix="millrace-") as folder:
+        file = pathlib.Path(folder) / "state"
+        _program.run(["state", os.fspath(config), "--batches", str(batches), "--out", str(file), *flags])
+        return file.read_bytes()
 
 
 def load_graph(path: Path, library: Path) -> tf.data.Dataset:
@@ -150,6 +183,18 @@ def plan(
     """Returns how a config will run: `stages`, `files`, `in_go` and more, as `millrace plan --json` prints."""
     command = ["plan", os.fspath(config), "--json", *_config_flags(seed, root, keep, args)]
     return json.loads(_program.run(command))
+
+
+def order_hash(
+    config: Path,
+    *,
+    seed: int | None = None,
+    root: Path | None = None,
+    args: Mapping[str, Any] | None = None,
+) -> str:
+    """Returns a digest of which records stand in which batch of the first epoch; it reads the epoch."""
+    command = ["plan", os.fspath(config), "--order-hash", *_config_flags(seed, root, (), args)]
+    return _program.run(command).strip()
 
 
 def convert(

@@ -35,6 +35,7 @@ ORDERS: dict[str, dict[str, Any]] = {
     "shard": {**SHUFFLED, "shard": {"index": 1, "count": 3}, "epochs": 2},
     "range": {"range": {"start": 5, "end": 29}},
     "endless": {**SHUFFLED, "epochs": None},
+    "checked": {"duplicate_features": "error", "check_finite": True, "epochs": 2},
 }
 
 
@@ -116,12 +117,16 @@ def test_errors_have_the_words_of_the_program(data: Any) -> None:
         millrace.load(data.config(**SHUFFLED), shard=(3, 3))
 
 
-def test_refuses_what_calls_go(data: Any) -> None:
-    config = data.config(duplicate_features="error")
-    (stage,) = millrace.plan(config)["in_go"]
-    with pytest.raises(millrace.PlanError, match=f"{stage['stage']}: {stage['why']}"):
+def test_refuses_what_needs_go(data: Any) -> None:
+    config = data.config(**SHUFFLED, bad_records={"skip": 5})
+    assert_same(millrace.load(config), dumped(config))
+    path = data.folder / "data" / "b.tfrecords"
+    content = bytearray(path.read_bytes())
+    content[-8] ^= 1  # in the data of the last record
+    path.write_bytes(content)
+    with pytest.raises(millrace.PlanError, match="Go skips bad records, and there are some: 1 record"):
         millrace.load(config)
-    assert "in_go" not in millrace.plan(data.config())
+    assert "in_go" not in millrace.plan(config)
 
 
 def test_damaged_record_has_its_place(data: Any) -> None:
@@ -144,6 +149,25 @@ def test_graph_files(data: Any, tmp_path: pathlib.Path) -> None:
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(millrace.PlanError, match="this is not the graph that"):
         millrace.load_graph(file, made["library"])
+
+
+def test_states(data: Any) -> None:
+    config = data.config(**SHUFFLED, epochs=2)
+    whole = [b["id"].numpy().tolist() for b in millrace.load(config)]
+    state = millrace.state(config, 7)
+    rest = millrace.load(config, state=state)
+    assert [b["id"].numpy().tolist() for b in rest] == whole[7:]
+    assert millrace.cardinality(rest) == len(whole) - 7 and len(state) < 2048
+    with pytest.raises(millrace.StateError, match="seed"):
+        millrace.load(config, state=state, seed=6)
+    with pytest.raises(millrace.ConfigError, match="no positions"):
+        millrace.state(data.config(), 7)
+
+
+def test_order_hash(data: Any) -> None:
+    config = data.config(**SHUFFLED)
+    assert millrace.order_hash(config) == millrace.order_hash(config, args={"num_prefetch": 3})
+    assert millrace.order_hash(config) != millrace.order_hash(config, seed=6)
 
 
 def test_convert(tmp_path: pathlib.Path) -> None:

@@ -1,5 +1,6 @@
 // Package datasets has the commands that check, describe and read datasets: check,
-// plan, graph, inspect, index, convert, dump, bench, shuffle, schema and quarantine.
+// plan, graph, state, inspect, index, convert, dump, bench, shuffle, schema and
+// quarantine.
 package datasets
 
 import (
@@ -14,6 +15,7 @@ func Commands(c *cli.Program) []*cobra.Command {
 		checkCommand(c),
 		planCommand(c),
 		graphCommand(c),
+		stateCommand(c),
 		inspectCommand(c),
 		indexCommand(c),
 		convertCommand(c),

@@ -17,6 +17,7 @@ type graphWriter struct {
 	config    cli.ConfigFlags
 	model     cli.ModelFlags
 	path      string
+	state     string
 	overwrite bool
 	json      bool
 }
@@ -38,7 +39,9 @@ are, and what the graph was made of. The paths of data files in the graph are
 absolute.
 
 A plan that calls Go functions cannot run elsewhere. graph refuses it, and says
-which stages call Go and why; millrace plan prints the same.`,
+which stages call Go and why; millrace plan prints the same. Where the config
+has records checked (bad_records, check_finite, duplicate_features), graph reads
+and checks all of them first.`,
 		Example: `  millrace graph examples/digits/predict.json --out predict.pb
   millrace graph loader.json -o train.pb --seed 7 --overwrite
   jq .tensors train.pb.json`,
@@ -59,6 +62,7 @@ which stages call Go and why; millrace plan prints the same.`,
 		},
 	}
 	c.Flags().StringVarP(&w.path, "out", "o", "", "write the graph to `FILE`, and what is in it to FILE.json")
+	c.Flags().StringVar(&w.state, "state", "", "begin where the state in `FILE` was saved, by a run or by millrace state")
 	c.Flags().BoolVar(&w.overwrite, "overwrite", false, "replace FILE and FILE.json if they exist")
 	c.Flags().BoolVar(&w.json, "json", false, "print what is in FILE.json, and the path of the library of operations")
 	w.config.Add(c)
@@ -71,6 +75,9 @@ which stages call Go and why; millrace plan prints the same.`,
 func (w *graphWriter) write(ctx context.Context, plan *loaders.Plan) error {
 	needs := cli.LoaderNeeds(plan)
 	needs.Write = append(needs.Write, filepath.Dir(w.path))
+	if w.state != "" {
+		needs.Read = append(needs.Read, w.state)
+	}
 	if err := w.Confine(needs); err != nil {
 		return err
 	}
@@ -78,7 +85,13 @@ func (w *graphWriter) write(ctx context.Context, plan *loaders.Plan) error {
 	if err != nil {
 		return err
 	}
-	g, err := portable.New(ctx, plan, scan)
+	o := &portable.Options{}
+	if w.state != "" {
+		if o.State, err = readState(w.state); err != nil {
+			return err
+		}
+	}
+	g, err := portable.New(ctx, plan, scan, o)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package datasets
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"millrace/cmd/millrace/internal/cli"
@@ -13,7 +15,7 @@ func planCommand(p *cli.Program) *cobra.Command {
 	var config cli.ConfigFlags
 	var model cli.ModelFlags
 	var dataset graphFlags
-	var asJSON bool
+	var asJSON, hash bool
 	c := &cobra.Command{
 		Use:   "plan CONFIG",
 		Short: "Show how a loader config will run",
@@ -26,7 +28,11 @@ needs no TensorFlow.
 With --graph, show the tf.data dataset that the config becomes instead: as it is
 built and as TensorFlow runs it, with the number of elements of each stage. With
 --batches, take batches and show time, elements and bytes of each stage, and
-which stage holds the pipeline up.`,
+which stage holds the pipeline up.
+
+With --order-hash, read an epoch and print a digest of which records stand in
+which batch of it: two runs that print the same see the same data in the same
+order, with any engine, in Go and in Python.`,
 		Example: `  millrace plan examples/digits/predict.json
   millrace plan loader.json --json | jq '.stages[].name'
   millrace plan loader.json --graph --batches 100 --svg pipeline.svg`,
@@ -43,6 +49,9 @@ which stage holds the pipeline up.`,
 			if err != nil {
 				return err
 			}
+			if hash {
+				return printOrderHash(c.Context(), p, plan, asJSON)
+			}
 			if dataset.show {
 				return explain(c.Context(), p, plan, &dataset, asJSON)
 			}
@@ -57,6 +66,7 @@ which stage holds the pipeline up.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&hash, "order-hash", false, "print a digest of which records stand in which batch of the first epoch")
 	dataset.add(c.Flags())
 	config.Add(c)
 	config.AddKeep(cli.KeepToCheck)
@@ -84,4 +94,25 @@ func countsText(c *loaders.Counts) string {
 		text += ", " + figures.Plural(c.Batches, "batch", "batches")
 	}
 	return text + "; all records take " + figures.Size(c.Bytes) + "\n"
+}
+
+// printOrderHash prints the digest of the order of a plan.
+func printOrderHash(ctx context.Context, p *cli.Program, plan *loaders.Plan, asJSON bool) error {
+	if err := p.Confine(cli.LoaderNeeds(plan)); err != nil {
+		return err
+	}
+	scan, err := p.Prepare(ctx, plan)
+	if err != nil {
+		return err
+	}
+	hash, err := loaders.OrderHash(ctx, plan, scan)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return p.PrintJSON(struct {
+			Hash string `json:"order_hash"`
+		}{hash})
+	}
+	return p.Printf("%s\n", hash)
 }
