@@ -119,27 +119,24 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if s.only == onlyKeras {
+	switch s.only {
+	case onlyKeras:
 		return runKeras(ctx, s, ways, out)
-	}
-	if s.only == onlyQueues {
+	case onlyQueues:
 		return runQueues(ctx, s, ways.python, out)
-	}
-	if s.only == onlyGzip {
+	case onlyGzip:
 		z, err := prepareCompressed(ctx, ways, s)
 		if err != nil {
 			return false, err
 		}
 		return z.run(ctx, s, out)
-	}
-	if s.only == onlySequences {
+	case onlySequences:
 		q, err := prepareSequences(ctx, ways)
 		if err != nil {
 			return false, err
 		}
 		return q.run(ctx, s, out)
-	}
-	if s.only == onlyGoals {
+	case onlyGoals:
 		return prepareGoals(ctx, ways, s, out)
 	}
 	k, err := prepareRecords(ctx, ways)

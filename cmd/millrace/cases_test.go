@@ -38,7 +38,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// A file that is too short for a window is no error, but a warning names it.
+// A file that is too short for a window gives a warning that names it.
 func TestShortFilesAreNamed(t *testing.T) {
 	testruntime.Need(t)
 	dir := cases.Prepare(t, "cont-files-short")

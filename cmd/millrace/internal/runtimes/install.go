@@ -77,7 +77,7 @@ only its own list vouches for, so take archives from people you trust.`,
 }
 
 // prelink makes the copies of the libraries that open faster. If they cannot be made
-// this is no failure, because the originals work as well.
+// this does not fail, because the originals work as well.
 func (p *program) prelink(ctx context.Context, dir string) error {
 	_, err := install.Prelink(ctx, dir, &install.PrelinkOptions{Progress: p.Stderr})
 	if err == nil || errors.Is(err, millrace.ErrCanceled) {
@@ -88,7 +88,7 @@ func (p *program) prelink(ctx context.Context, dir string) error {
 }
 
 // buildOperations compiles the dataset operations after an install. If they cannot be
-// compiled this is no failure, because everything works without them.
+// compiled this does not fail, because everything works without them.
 func (p *program) buildOperations(ctx context.Context, dir string) error {
 	o := operationsOptions()
 	o.Progress = p.Stderr
