@@ -15,6 +15,8 @@ const (
 	refusalTarget     = 0.01
 )
 
+func count(v float64) string { return fmt.Sprintf("%.0f", v) }
+
 // goalRows are the comparisons.
 func goalRows() []row {
 	var rows []row
@@ -44,6 +46,7 @@ func goalRows() []row {
 			row{kind + ", pinned: goodput at three times the load, against the best rate", of(func(g *goalRound) float64 { return g.Good }),
 				of(func(g *goalRound) float64 { return g.Best.RequestsPerS }), requestRate, target{atLeast: goodputTarget}},
 			row{kind + ", pinned: p99 of a refusal", of(func(g *goalRound) float64 { return g.RefusalS }), goal(refusalTarget), milliseconds, target{atMost: 1}})
+		rows = append(rows, row{kind + ", pinned: requests that got no answer there", of(func(g *goalRound) float64 { return float64(g.Late) }), goal(1), count, target{}})
 		single := []row{
 			{kind + ", pinned: processor time of a request of one row", of(func(g *goalRound) float64 { return g.ProcessorS }), goal(processorTarget), microseconds, target{atMost: 1}},
 			{kind + ", pinned: p99 at half load", of(func(g *goalRound) float64 { return g.Half.P99S }), goal(halfLoadTarget), milliseconds, target{atMost: 1}},
