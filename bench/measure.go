@@ -34,7 +34,7 @@ type round struct {
 
 	Training map[string]*trainRound `json:"training"` // by the kind of model
 
-	Keras map[string]kerasRate `json:"keras,omitempty"` // by the model
+	Keras map[string]kerasRate `json:"keras,omitempty"` // rates by model
 
 	Serving map[string]*servingRound `json:"serving,omitempty"` // by the kind of model
 

@@ -16,7 +16,7 @@ type ConvOptions struct {
 	Same              bool        // padding "same"; false: "valid"
 	Causal            bool        // for Conv1D: padding "causal", so that no step sees a later one
 	Activation        Activation  // nil: none
-	NoBias            bool        // there is no bias
+	NoBias            bool        // leaves the bias away
 	KernelInitializer Initializer // nil: GlorotUniform
 	BiasInitializer   Initializer // nil: Zeros
 }
@@ -57,7 +57,7 @@ func Conv2D(n *Net, x tfbridge.Output, filters int64, size []int64, o *ConvOptio
 
 // Conv2DTranspose is keras.layers.Conv2DTranspose on images of shape [batch, height, width,
 // channels]: strides enlarge the result by their factors. size is the height and the width
-// of the filters. There is no dilation.
+// of the filters. It takes no dilation.
 func Conv2DTranspose(n *Net, x tfbridge.Output, filters int64, size []int64, o *ConvOptions) tfbridge.Output {
 	name, c := n.convolution("conv2d_transpose", size, o)
 	if slices.Max(c.Dilation) > 1 {

@@ -10,7 +10,7 @@ import (
 type DenseOptions struct {
 	Name              string      // "": dense, dense_1, ...
 	Activation        Activation  // nil: none
-	NoBias            bool        // there is no bias
+	NoBias            bool        // leaves the bias away
 	KernelInitializer Initializer // nil: GlorotUniform
 	BiasInitializer   Initializer // nil: Zeros
 }

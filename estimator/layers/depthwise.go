@@ -7,14 +7,14 @@ import (
 )
 
 // DepthwiseOptions are the options of a convolution of each channel by itself. Nil and
-// the zero value mean Keras's defaults. There is no dilation.
+// the zero value mean Keras's defaults. They take no dilation.
 type DepthwiseOptions struct {
 	Name                 string      // "": depthwise_conv2d, separable_conv2d, depthwise_conv2d_1, ...
 	Multiplier           int64       // filters for each channel, Keras's depth_multiplier; 0: 1
 	Stride               int64       // stride in both dimensions; 0: 1
 	Same                 bool        // padding "same"; false: "valid"
 	Activation           Activation  // nil: none
-	NoBias               bool        // there is no bias
+	NoBias               bool        // leaves the bias away
 	KernelInitializer    Initializer // initializer of the filters of the channels; nil: GlorotUniform
 	PointwiseInitializer Initializer // for SeparableConv2D; nil: GlorotUniform
 	BiasInitializer      Initializer // nil: Zeros

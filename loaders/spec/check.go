@@ -161,7 +161,7 @@ func (c *checker) finish() (*Spec, diag.List) {
 	return p, problems
 }
 
-// freshSeed draws a seed that is no negative number and exact as a float64,
+// freshSeed draws a seed that is not negative and exact as a float64,
 // so that it survives other programs' JSON.
 func freshSeed() int64 {
 	var b [8]byte
