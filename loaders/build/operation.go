@@ -133,10 +133,10 @@ func decodesNatively(t *target.Target) bool { return t.Engine.Native().Applied }
 func readsFilesNatively(t *target.Target) bool { return examples.New(t).ReadsFiles() }
 
 // windowsSingly reports whether windows are processed one by one.
-func windowsSingly(t *target.Target) bool { return has[stage.Window](t) && t.Engine.StepsSingly() }
+func windowsSingly(t *target.Target) bool { return has[stage.Window](t) && t.StepsSingly() }
 
 // windowsTogether reports whether windows are processed in batches.
-func windowsTogether(t *target.Target) bool { return has[stage.Window](t) && !t.Engine.StepsSingly() }
+func windowsTogether(t *target.Target) bool { return has[stage.Window](t) && !t.StepsSingly() }
 
 // cutsFilesNatively reports whether one operation reads files and cuts windows.
 func cutsFilesNatively(t *target.Target) bool {

@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"slices"
+
+	"millrace/loaders/spec"
+)
+
 // GoStage is a stage of a plan whose work calls Go functions while the graph runs. A graph
 // with such calls runs in the process alone that built it.
 type GoStage struct {
@@ -19,6 +25,8 @@ var inGo = []struct {
 		func(c Choice) bool {
 			return c.Own && c.Chunks != nil && c.ReadsByPlace() && c.Mixture != nil
 		}},
+	{GoStage{"processing steps", "Go checks bytes before an image or a sound is decoded from them"},
+		func(c Choice) bool { return slices.ContainsFunc(c.Steps, func(s spec.Step) bool { return s.Decodes }) }},
 }
 
 // InGo lists the stages that call Go functions while the graph runs; none for a plan

@@ -11,11 +11,12 @@ type Type struct {
 	Doc  string // a sentence for the page of keys
 	Args func() Args
 
-	Reads  Reads
-	Random bool // it draws random numbers, so that it is carried out only in mode train unless "when" is given
-	Drops  bool // it removes the tensors that it reads, and writes none
-	Moves  bool // it removes the tensor that it reads if it writes one of another name
-	Named  bool // it needs "to_name", even with one tensor to read
+	Reads   Reads
+	Random  bool // it draws random numbers, so that it is carried out only in mode train unless "when" is given
+	Decodes bool // it decodes bytes, which Go checks first: see [Site.Checked]
+	Drops   bool // it removes the tensors that it reads, and writes none
+	Moves   bool // it removes the tensor that it reads if it writes one of another name
+	Named   bool // it needs "to_name", even with one tensor to read
 }
 
 // Reads is the number of tensors that a type of step reads.

@@ -77,7 +77,10 @@ func remoteFiles(p *plan.Plan) (paths []string) {
 func (pl *Pipeline) find(ctx context.Context, err error) error {
 	var place *millrace.Error
 	if !errors.As(err, &place) || place.File == "" {
-		return check.FindBadRecord(ctx, pl.Plan.Spec)
+		if found := check.FindBadRecord(ctx, pl.Plan.Spec); found != nil {
+			return found
+		}
+		return pl.findStep(ctx)
 	}
 	if changed := pl.Scan.Changed(); changed != nil {
 		return changedAt(changed, place)

@@ -33,14 +33,15 @@ func (*StepConfig) Variants(string) []decl.Variant {
 
 // Step is a processing step that was checked. The mode of the plan carries it out.
 type Step struct {
-	Type   string          // as in the config
-	Action processing.Step // nil for a step that writes no tensor
-	Index  int             // place in "processing_steps", from 0
-	Random bool            // it draws random numbers
-	Reads  []string        // names of tensors
-	In     []TensorSpec    // these tensors, as far as they are known
-	Writes string          // the name of the tensor that it makes or overwrites, "" for none
-	Drops  []string        // tensors that are gone afterwards
+	Type    string          // as in the config
+	Action  processing.Step // nil for a step that writes no tensor
+	Index   int             // place in "processing_steps", from 0
+	Random  bool            // it draws random numbers
+	Decodes bool            // it decodes bytes, which Go checks first
+	Reads   []string        // names of tensors
+	In      []TensorSpec    // these tensors, as far as they are known
+	Writes  string          // the name of the tensor that it makes or overwrites, "" for none
+	Drops   []string        // tensors that are gone afterwards
 }
 
 // Result returns the tensor that the step writes, as far as it is known.
@@ -86,6 +87,11 @@ func (s *Spec) StepsSingly() bool {
 	return slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() })
 }
 
+// Draws reports whether a processing step draws random numbers.
+func (s *Spec) Draws() bool {
+	return slices.ContainsFunc(s.Steps, func(x Step) bool { return x.Random })
+}
+
 // The modes of a plan: its data are to be trained on, or to be evaluated.
 const (
 	ModeTrain = "train"
@@ -109,6 +115,19 @@ func (c stepPart) steps() {
 		}
 		c.step(i, s, &catalog.Types[k])
 	}
+	c.draws()
+}
+
+// draws reports keys under which the examples have no epoch or no position, from which random
+// numbers follow.
+func (c stepPart) draws() {
+	switch {
+	case !c.spec.Draws():
+	case c.spec.Window != nil:
+		c.inConfig.Report(c.args.Key("processing_steps"), "windows have no random steps yet: they have no number from which draws could follow").Hint = "set when to eval, or use a loader of type independent or chunked_sequence"
+	case c.spec.BadRecords != nil && c.spec.Records != nil:
+		c.inConfig.Report(c.args.Key("bad_records"), "records that are read by their positions cannot be skipped where a step draws random numbers").Hint = "shuffle with buffers, and remove range and shard"
+	}
 }
 
 // guess checks what it can of a step whose type is wrong.
@@ -130,18 +149,19 @@ func (c stepPart) step(index int, s *StepConfig, t *processing.Type) {
 	if !ok {
 		return
 	}
-	step := args.Check(c.context(s, inputs))
-	to := c.writes(s, t, inputs)
 	if !c.carriedOut(s, t) {
+		args.Check(c.context(s, []*tensorState{nil})) // the tensors of the other mode are not known
 		return
 	}
+	step := args.Check(c.context(s, inputs))
+	to := c.writes(s, t, inputs)
 	if step == nil && !t.Drops {
 		for _, name := range to {
 			c.spoil(s, name)
 		}
 		return
 	}
-	made := Step{Action: step, Type: t.Name, Index: index, Random: t.Random}
+	made := Step{Action: step, Type: t.Name, Index: index, Random: t.Random, Decodes: t.Decodes}
 	for _, in := range inputs {
 		if in == nil {
 			return

@@ -20,14 +20,21 @@ func (b *groups) sequences(s *graph.Scope, epoch tfbridge.Output) *dataset.Datas
 	if n := b.chunks.ShuffleSeqs; n > 1 {
 		d = b.Shuffle(d, n, source.StreamRecords, epoch)
 	}
-	return d.BatchOutput(b.Group, false).Map("sequences", b.groupColumns, b.MapOptions())
+	return d.BatchOutput(b.Group, false).Map("sequences", func(s *graph.Scope, group []tfbridge.Output) []tfbridge.Output {
+		return b.groupColumns(s, group, epoch)
+	}, b.MapOptions())
 }
 
 // groupColumns parses a group of records to the components of the columns: for
 // each its values, and of a ragged one where each record begins in them. The
-// locations of the records follow.
-func (b *groups) groupColumns(s *graph.Scope, group []tfbridge.Output) []tfbridge.Output {
+// locations of the records follow. Where a step draws random numbers the group is one record.
+func (b *groups) groupColumns(s *graph.Scope, group []tfbridge.Output, epoch tfbridge.Output) []tfbridge.Output {
 	number, records, locations := group[0], group[1], b.locations(s, group)
+	if b.Draws() {
+		file := graph.Subscript(s, locations, graph.At(0), graph.At(0))
+		position := graph.Add(s, b.records.NumberBefore(s, file), graph.Subscript(s, locations, graph.At(0), graph.At(1)))
+		s = b.processor.Drawn(s, graph.Identity(s, epoch), position)
+	}
 	features := b.parser.Records(s, records)
 	columns := b.processor.Columns(features)
 	b.processor.Ragged(s, columns, func(x stage.Stage) bool { return !b.ofRows(x) })

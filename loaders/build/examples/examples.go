@@ -56,7 +56,16 @@ func (b *Builder) parseGroups(d *dataset.Dataset) *dataset.Dataset {
 func (b *Builder) Parsed(d *dataset.Dataset) *dataset.Dataset {
 	if b.HoldsPositions() {
 		return d.Enumerate(0).Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-			return append(b.parse(s, args[1:]), b.Position(s, args[0]))
+			position := b.Position(s, args[0])
+			if b.Draws() {
+				return append(b.drawn(s, args[1], b.EpochOf(s, position)), position)
+			}
+			return append(b.parse(s, args[1:]), position)
+		}, b.MapOptions())
+	}
+	if b.Draws() {
+		return d.Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+			return b.drawn(s, args[0], args[1])
 		}, b.MapOptions())
 	}
 	return d.Map("parse", b.parse, b.MapOptions())
@@ -67,9 +76,15 @@ func (b *Builder) parse(s *graph.Scope, record []tfbridge.Output) []tfbridge.Out
 	return b.processor.Derive(s, b.parser.Record(s, record[0]), nil)
 }
 
+// drawn is parse for a record that carries its location, in an epoch.
+func (b *Builder) drawn(s *graph.Scope, record, epoch tfbridge.Output) []tfbridge.Output {
+	number, data := b.NumberOf(s, record)
+	return b.parse(b.processor.Drawn(s, epoch, number), []tfbridge.Output{data})
+}
+
 // Requests makes the plan's tensors of a vector of records that come in a request.
 func (b *Builder) Requests(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
-	if b.Engine.StepsSingly() {
+	if b.StepsSingly() {
 		return b.batch.Whole(dataset.FromSlices(s, records).Map("parse", b.parse, b.MapOptions()), graph.Size(s, records))
 	}
 	if b.Parse.Lists {

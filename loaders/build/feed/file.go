@@ -63,7 +63,7 @@ func (f fileFeed) open(ctx context.Context, file int, skip int64) (*fedFile, *tf
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &fedFile{Reader: f.newReader(d, file), placed: f.Engine.Own, read: skip}
+	r := &fedFile{Reader: f.newReader(d, file), placed: f.placed(), read: skip}
 	if err := r.skipTo(ctx, skip); err != nil {
 		r.close()
 		return nil, nil, err

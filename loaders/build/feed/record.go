@@ -94,7 +94,7 @@ func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, erro
 func (f *recordFeed) reader(order *order.Order) *recordReader {
 	return &recordReader{
 		recordFeed: f, order: order, files: make(map[int]*tfrecord.ReaderAt),
-		placed: f.Engine.Own, check: check.New(f.Engine),
+		placed: f.placed(), check: check.New(f.Engine),
 	}
 }
 

@@ -57,6 +57,8 @@ type Source struct {
 
 	Skipped *quarantine.List      // takes bad records; nil: the first one is an error
 	Passed  *quarantine.Positions // positions of the skipped records, where the plan seeks
+
+	Located bool // records carry their locations even where TensorFlow parses them
 }
 
 // strict returns the same source, with the first bad record an error.
@@ -76,6 +78,12 @@ func (s *Source) newReader(d *tfrecord.Reader, file int) *quarantine.Reader {
 		r.LeaveOut = s.Skipped.LeaveOut
 	}
 	return r
+}
+
+// placed reports whether records carry their locations: our own operations report them, and
+// random numbers follow from them.
+func (s *Source) placed() bool {
+	return s.Engine.Own || s.Located
 }
 
 // Func hands records to TensorFlow. Each call returns a vector of records, empty at the

@@ -1,6 +1,8 @@
 package process
 
 import (
+	"fmt"
+
 	"millrace/graph"
 	"millrace/loaders/build/column"
 	"millrace/loaders/build/target"
@@ -17,10 +19,14 @@ type step struct {
 	target *target.Target
 }
 
+// StepScope begins the names of a step's operations. Its number and its type follow, so that a
+// failure names the step.
+const StepScope = "processing_step_"
+
 func newStep(p *Processor, s stage.Step) room { return step{s, p.Target} }
 
 func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
-	s = s.SubScope(x.Type)
+	s = s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
 	if part, ok := x.Action.(*tensors.Slice); ok {
 		values[x.Writes] = part.Batch(s, values[x.Reads[0]], lead)
 	} else if x.Writes != "" {
@@ -41,6 +47,9 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 		return tfbridge.Output{}
 	}
 	site := &processing.Site{Scope: s}
+	if x.Random {
+		site.Seed = seedOf(s, x.Index)
+	}
 	if p, ok := x.Action.(processing.Prepared); ok {
 		site.Prepared = x.target.Prepare(x.Index, p)
 	}
@@ -48,7 +57,7 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 }
 
 func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
-	s = s.SubScope(x.Type)
+	s = s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
 	if part, ok := x.Action.(*tensors.Slice); ok {
 		columns[x.Writes] = slice{part, x.Reads[0], x.Key, x.target}.rows(s, columns[x.Reads[0]])
 	} else if x.Writes != "" && !x.Batchable() {

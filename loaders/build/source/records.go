@@ -24,6 +24,9 @@ func (r *Records) Stream() *dataset.Dataset {
 	if r.HoldsPositions() {
 		return r.afterHeld()
 	}
+	if r.Draws() {
+		return r.dated()
+	}
 	switch {
 	case r.ByPosition:
 		return r.byPosition()
@@ -32,7 +35,7 @@ func (r *Records) Stream() *dataset.Dataset {
 	case r.Engine.Seeks():
 		return r.From(r.shuffledPass, r.resumedRecords)
 	case r.Engine.Replays():
-		return r.replayedRecords()
+		return r.replayedRecords(r.shuffledPass)
 	}
 	return r.All(r.shuffledPass)
 }
@@ -111,10 +114,10 @@ func (r *Records) resumedRecords(s *graph.Scope, epoch, behind tfbridge.Output) 
 }
 
 // replayedRecords builds the records of all epochs from number r.Skip on.
-func (r *Records) replayedRecords() *dataset.Dataset {
+func (r *Records) replayedRecords(pass PassFunc) *dataset.Dataset {
 	first, behind := r.replayFrom()
 	return dataset.RangeOutput(r.Scope, first, r.Scope.Const(r.End())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		begun := graph.Cast(s, graph.Equal(s, args[0], first), tfbridge.Int64)
-		return r.shuffledPass(s, args[0]).SkipOutput(graph.Mul(s, behind, begun))
+		return pass(s, args[0]).SkipOutput(graph.Mul(s, behind, begun))
 	})
 }

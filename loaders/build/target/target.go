@@ -10,6 +10,7 @@ package target
 
 import (
 	"runtime"
+	"slices"
 
 	"millrace/graph"
 	"millrace/graph/dataset"
@@ -115,7 +116,7 @@ func (t *Target) AddFeeds() {
 // MapOptions returns how parsing runs: its parallelism, and whether batches
 // may overtake each other.
 func (t *Target) MapOptions() *dataset.MapOptions {
-	if t.Parse.Parallel == 1 && t.Engine.StepsSingly() {
+	if t.Parse.Parallel == 1 && t.StepsSingly() {
 		return &dataset.MapOptions{Parallel: min(int64(runtime.NumCPU()), maxParallel), Sloppy: t.Parse.Sloppy}
 	}
 	return &dataset.MapOptions{Parallel: t.Parse.Parallel, Sloppy: t.Parse.Sloppy}
@@ -124,6 +125,16 @@ func (t *Target) MapOptions() *dataset.MapOptions {
 // maxParallel is how many examples are processed at the same time unless the config says
 // how many. Each takes memory.
 const maxParallel = 16
+
+// StepsSingly reports whether a processing step sees examples one at a time.
+func (t *Target) StepsSingly() bool {
+	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return !s.Batchable() })
+}
+
+// Draws reports whether a processing step draws random numbers.
+func (t *Target) Draws() bool {
+	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return s.Random })
+}
 
 // Prepare returns what a processing step needs outside of the functions that carry it out, and
 // adds it with the first call. index is the place of the step in the config.
@@ -146,7 +157,7 @@ func Inline() *dataset.MapOptions { return &dataset.MapOptions{Inline: true} }
 func (t *Target) Feed() *feed.Source {
 	s := &feed.Source{
 		Files: t.Files.List, Compression: t.Reading.Compression, BufferBytes: t.Reading.BufferBytes, Epochs: t.Repeat.Epochs,
-		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed,
+		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed, Located: t.Draws(),
 	}
 	return s
 }

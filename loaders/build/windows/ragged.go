@@ -13,17 +13,17 @@ import (
 // assembleRagged makes a batch's tensors of the ragged rows of the features, which are
 // vectors of variants.
 func (b *Builder) assembleRagged(s *graph.Scope, rows []tfbridge.Output) []tfbridge.Output {
-	return b.blocks.processor.Assemble(s, b.rowColumns(s, rows, func(x tfbridge.Output) tfbridge.Output { return x }))
+	return b.blocks.processor.Assemble(s, rowColumns(s, b.Parse.Features, rows, func(x tfbridge.Output) tfbridge.Output { return x }))
 }
 
 // rowColumns returns the columns of the sorted features, and of the lengths of records that
 // are measured, given the variants of an element and a function that makes vectors of them.
-func (b *Builder) rowColumns(s *graph.Scope, rows []tfbridge.Output, vector func(tfbridge.Output) tfbridge.Output) []column.Column {
-	columns := make([]column.Column, len(b.Parse.Features), len(rows))
-	for i, f := range b.Parse.Features {
+func rowColumns(s *graph.Scope, features []*spec.Feature, rows []tfbridge.Output, vector func(tfbridge.Output) tfbridge.Output) []column.Column {
+	columns := make([]column.Column, len(features), len(rows))
+	for i, f := range features {
 		columns[i] = raggedFeature(s, f, vector(rows[i]))
 	}
-	for _, row := range rows[min(len(b.Parse.Features), len(rows)):] {
+	for _, row := range rows[min(len(features), len(rows)):] {
 		x := graph.RaggedTensorFromVariant(s, vector(row), graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)})
 		columns = append(columns, column.Column{Values: x.Values, Splits: x.RowSplits})
 	}

@@ -22,7 +22,7 @@ func (b *blocks) rows(s *graph.Scope, begins, ends tfbridge.Output, tensors []tf
 		c := b.raggedRows(s, tensors[i], from, to)
 		rows = append(rows, graph.RaggedTensorToVariant(s, c.AsRagged()))
 	}
-	if b.Engine.EqualWindows() && (b.stored || b.Engine.StepsSingly()) {
+	if b.Engine.EqualWindows() && (b.stored || b.StepsSingly()) {
 		return rows
 	}
 	if b.Engine.EqualWindows() {

@@ -19,7 +19,7 @@ func (b *Builder) process(s *graph.Scope, window []tfbridge.Output) []tfbridge.O
 	if b.Engine.EqualWindows() {
 		return b.blocks.processor.Derive(s, window, nil)
 	}
-	columns := b.rowColumns(s, window, func(x tfbridge.Output) tfbridge.Output { return graph.Reshape(s, x, s.Const([]int64{1})) })
+	columns := rowColumns(s, b.Parse.Features, window, func(x tfbridge.Output) tfbridge.Output { return graph.Reshape(s, x, s.Const([]int64{1})) })
 	features, lengths := make([]tfbridge.Output, len(b.Parse.Features)), columns[min(len(b.Parse.Features), len(columns)):]
 	for i := range features {
 		features[i] = columns[i].Values

@@ -136,8 +136,9 @@ func fits(promised processing.Tensor, x *tfbridge.Tensor) bool {
 }
 
 // same reports whether a tensor equals Python's result, bit for bit.
-func same(t *testing.T, want *recorded, x *tfbridge.Tensor) bool {
+func same(t *testing.T, c *recordedCase, x *tfbridge.Tensor) bool {
 	t.Helper()
+	want := c.Want
 	if x.DataType().String() != want.DType || !slices.Equal(x.Shape(), want.Shape) {
 		return false
 	}
@@ -153,20 +154,42 @@ func same(t *testing.T, want *recorded, x *tfbridge.Tensor) bool {
 		t.Fatal(err)
 	}
 	if d := x.DataType(); d == tfbridge.Half || d == tfbridge.Float || d == tfbridge.Double {
-		return sameFloats(got.Bytes(), want.bytes(t), d)
+		return sameFloats(got.Bytes(), want.bytes(t), d, c.rounds())
 	}
 	return bytes.Equal(got.Bytes(), want.bytes(t))
 }
 
+// rounding are the steps whose kernels choose their instructions, and with them the last bits, by
+// the processor: products of matrices, transforms, and functions that are approximated. On the
+// processor that recorded the cases they gave the same bits.
+var rounding = []string{"log", "log1p", "exp", "grayscale", "per_image_standardization", "stft", "mel", "mfcc", "random_noise", "random_contrast", "random_hue", "random_saturation"}
+
+// rounds reports whether the processor decides about the last bits of a case.
+func (c *recordedCase) rounds() bool {
+	var step struct{ Type string }
+	return json.Unmarshal(c.Step, &step) == nil && slices.Contains(rounding, step.Type)
+}
+
+// near reports whether two float32 differ by rounding.
+func near(a, b []byte) bool {
+	if len(a) != 4 {
+		return false
+	}
+	x, y := math.Float32frombits(binary.LittleEndian.Uint32(a)), math.Float32frombits(binary.LittleEndian.Uint32(b))
+	return math.Abs(float64(x-y)) <= 2e-6*(1+math.Abs(float64(y)))
+}
+
 // sameFloats compares numbers bit for bit, but takes any two that are NaN as equal: their sign
-// depends on the position of a value in its vector, in Python too.
-func sameFloats(a, b []byte, d tfbridge.DataType) bool {
+// depends on the position of a value in its vector, in Python too. With rounded it takes float32
+// as equal that differ by rounding.
+func sameFloats(a, b []byte, d tfbridge.DataType, rounded bool) bool {
 	n := d.Size()
 	if len(a) != len(b) {
 		return false
 	}
 	for i := 0; i < len(a); i += n {
-		if !bytes.Equal(a[i:i+n], b[i:i+n]) && !(isNaN(a[i:i+n]) && isNaN(b[i:i+n])) {
+		x, y := a[i:i+n], b[i:i+n]
+		if !bytes.Equal(x, y) && !(isNaN(x) && isNaN(y)) && !(rounded && near(x, y)) {
 			return false
 		}
 	}
@@ -307,7 +330,7 @@ func run(t *testing.T, c *recordedCase, step processing.Step, r runOf) {
 	}
 	for i, x := range got {
 		defer x.Close()
-		if !same(t, c.Want, x) {
+		if !same(t, c, x) {
 			t.Errorf("result %d of %s, %d in Python %s %v:\n got %v\nwant %v", i, x.DataType(), len(got), c.Want.DType, c.Want.Shape, x, c.Want.bytes(t))
 		}
 		if i == 0 && !fits(step.Out(), x) {

@@ -4,6 +4,8 @@ package catalog
 
 import (
 	"millrace/loaders/processing"
+	"millrace/loaders/processing/audio"
+	"millrace/loaders/processing/images"
 	"millrace/loaders/processing/numbers"
 	"millrace/loaders/processing/tensors"
 	"millrace/loaders/processing/text"
@@ -55,4 +57,32 @@ var Types = []processing.Type{
 	{Name: "ngrams", Doc: "Makes a vector of all runs of words of a vector.", Args: func() processing.Args { return new(text.NgramsArgs) }},
 	{Name: "lookup", Doc: "Replaces each string by its number in a vocabulary, an int64.", Args: func() processing.Args { return new(text.LookupArgs) }},
 	{Name: "hash", Doc: "Replaces each string by a number that is computed from it, an int64.", Args: func() processing.Args { return new(text.HashArgs) }},
+
+	// Images.
+	{Name: "decode_image", Doc: "Decodes a JPEG, PNG, GIF or BMP.", Args: func() processing.Args { return new(images.DecodeImageArgs) }, Decodes: true},
+	{Name: "resize", Doc: "Changes the size of an image, as tf.image.resize does.", Args: func() processing.Args { return new(images.ResizeArgs) }},
+	{Name: "center_crop", Doc: "Cuts the middle out of an image.", Args: func() processing.Args { return new(images.CenterCropArgs) }},
+	{Name: "pad_or_crop", Doc: "Pads or crops an image around its middle to a size.", Args: func() processing.Args { return new(images.PadOrCropArgs) }},
+	{Name: "grayscale", Doc: "Makes one channel of three.", Args: func() processing.Args { return new(images.GrayscaleArgs) }},
+	{Name: "per_image_standardization", Doc: "Makes the mean of each image 0 and its variance 1.", Args: func() processing.Args { return new(images.StandardizationArgs) }},
+	{Name: "random_crop", Doc: "Cuts a part of a size out of an image, anywhere.", Args: func() processing.Args { return new(images.RandomCropArgs) }, Random: true},
+	{Name: "random_resized_crop", Doc: "Cuts a part of any size out of an image, and resizes it.", Args: func() processing.Args { return new(images.RandomResizedCropArgs) }, Random: true},
+	{Name: "random_flip_left_right", Doc: "Mirrors an image, or not, by even chances.", Args: func() processing.Args { return new(images.RandomFlipLeftRightArgs) }, Random: true},
+	{Name: "random_flip_up_down", Doc: "Turns an image upside down, or not, by even chances.", Args: func() processing.Args { return new(images.RandomFlipUpDownArgs) }, Random: true},
+	{Name: "random_brightness", Doc: "Adds one number to all pixels.", Args: func() processing.Args { return new(images.RandomBrightnessArgs) }, Random: true},
+	{Name: "random_contrast", Doc: "Multiplies the distance of all pixels from their mean.", Args: func() processing.Args { return new(images.RandomContrastArgs) }, Random: true},
+	{Name: "random_saturation", Doc: "Multiplies the saturation.", Args: func() processing.Args { return new(images.RandomSaturationArgs) }, Random: true},
+	{Name: "random_hue", Doc: "Turns the hue.", Args: func() processing.Args { return new(images.RandomHueArgs) }, Random: true},
+	{Name: "random_rotate90", Doc: "Rotates an image by 0 to 3 quarter turns.", Args: func() processing.Args { return new(images.RandomRotate90Args) }, Random: true},
+
+	// Sound.
+	{Name: "decode_wav", Doc: "Decodes a WAV file, [samples, channels].", Args: func() processing.Args { return new(audio.DecodeWavArgs) }, Decodes: true},
+	{Name: "stft", Doc: "Makes the magnitudes of a short-time Fourier transform along the last axis.", Args: func() processing.Args { return new(audio.StftArgs) }},
+	{Name: "mel", Doc: "Joins the bins of a spectrogram to mel bands.", Args: func() processing.Args { return new(audio.MelArgs) }},
+	{Name: "mfcc", Doc: "Makes mel-frequency cepstral coefficients of the logarithms of mel bands.", Args: func() processing.Args { return new(audio.MfccArgs) }},
+	{Name: "delta", Doc: "Makes the slopes of features over time, the first axis.", Args: func() processing.Args { return new(audio.DeltaArgs) }},
+	{Name: "time_mask", Doc: "Sets parts of the first axis to 0.", Args: func() processing.Args { return new(audio.TimeMaskArgs) }, Random: true},
+	{Name: "freq_mask", Doc: "Sets parts of the last axis to 0.", Args: func() processing.Args { return new(audio.FreqMaskArgs) }, Random: true},
+	{Name: "random_gain", Doc: "Multiplies all values with one number.", Args: func() processing.Args { return new(audio.RandomGainArgs) }, Random: true},
+	{Name: "random_noise", Doc: "Adds normally distributed noise.", Args: func() processing.Args { return new(audio.RandomNoiseArgs) }, Random: true},
 }

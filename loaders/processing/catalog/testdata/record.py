@@ -204,6 +204,150 @@ def text():
     c.write()
 
 
+def pictures():
+    """Small images of many kinds, as bytes."""
+    from PIL import Image
+    import io
+
+    def save(image, **options):
+        out = io.BytesIO()
+        image.save(out, **options)
+        return out.getvalue()
+
+    rng = np.random.default_rng(7)
+    pixels = rng.integers(0, 256, [7, 9, 3], np.uint8)
+    smooth = np.add.outer(np.arange(16) * 9, np.arange(12) * 7).astype(np.uint8)
+    rgb = Image.fromarray(np.stack([smooth, smooth.T[:16, :12] if smooth.T.shape == smooth.shape else 255 - smooth, smooth // 2], -1))
+    frames = [Image.fromarray(rng.integers(0, 256, [4, 5], np.uint8)) for _ in range(3)]
+    return {
+        "jpeg": save(rgb, format="JPEG", quality=80),
+        "progressive jpeg": save(rgb, format="JPEG", progressive=True),
+        "CMYK jpeg": save(rgb.convert("CMYK"), format="JPEG"),
+        "gray jpeg": save(rgb.convert("L"), format="JPEG"),
+        "png": save(Image.fromarray(pixels), format="PNG"),
+        "16-bit png": tf.io.encode_png(rng.integers(0, 65536, [3, 4, 1], np.uint16)).numpy(),
+        "RGBA png": save(Image.fromarray(rng.integers(0, 256, [3, 2, 4], np.uint8)), format="PNG"),
+        "palette png": save(Image.fromarray(pixels).quantize(8), format="PNG"),
+        "animated gif": save(frames[0], format="GIF", save_all=True, append_images=frames[1:]),
+        "bmp": save(Image.fromarray(pixels), format="BMP"),
+        "one pixel": save(Image.fromarray(pixels[:1, :1]), format="PNG"),
+        "nothing": b"",
+        "no image": b"hello",
+        "half a png": save(Image.fromarray(pixels), format="PNG")[:60],
+    }
+
+
+def images():
+    c = Cases("images")
+    for name, data in pictures().items():
+        for channels, dtype in ((3, "uint8"), (0, "uint8"), (1, "uint16"), (4, "float32")):
+            if (channels, dtype) != (3, "uint8") and name in ("nothing", "no image", "half a png", "palette png", "progressive jpeg"):
+                continue
+            fn = lambda v, ch=channels, d=dtype: tf.io.decode_image(v, ch, tf.as_dtype(d), expand_animations=False)
+            c.add("%s, %d of %s" % (name, channels, dtype), "decode_image", fn, np.array(data, object), channels=channels, dtype=dtype)
+    rng = np.random.default_rng(3)
+    bytes_ = rng.integers(0, 256, [5, 7, 3], np.uint8)
+    floats = rng.random([6, 4, 3], np.float32)
+    gray = rng.integers(0, 256, [4, 4, 1], np.uint8)
+    one = np.array([[[9, 200, 31]]], np.uint8)
+    few = {"bytes": bytes_, "floats": floats, "gray": gray, "one pixel": one}
+    for method in ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"):
+        for smooth in (False, True):
+            c.add("%s %s" % (method, smooth), "resize", lambda v: tf.image.resize(v, [3, 8], method, antialias=smooth), bytes_, size=[3, 8], method=method, antialias=smooth)
+    for name, x in few.items():
+        c.add("resize " + name, "resize", lambda v: tf.image.resize(v, [5, 6]), x, size=[5, 6])
+        c.add("keep ratio " + name, "resize", lambda v: tf.image.resize(v, [9, 4], preserve_aspect_ratio=True, antialias=True), x, size=[9, 4], preserve_aspect_ratio=True, antialias=True)
+        c.add("pad_or_crop " + name, "pad_or_crop", lambda v: tf.image.resize_with_crop_or_pad(v, 5, 6), x, size=[5, 6])
+        c.add("pad_or_crop odd " + name, "pad_or_crop", lambda v: tf.image.resize_with_crop_or_pad(v, 2, 9), x, size=[2, 9])
+        middle = lambda v, h, w: v[(v.shape[0] - h) // 2:(v.shape[0] - h) // 2 + h, (v.shape[1] - w) // 2:(v.shape[1] - w) // 2 + w]
+        c.add("center_crop " + name, "center_crop", lambda v: middle(v, 1, 1), x, size=[1, 1])
+        c.add("standardize " + name, "per_image_standardization", tf.image.per_image_standardization, x)
+        c.add("flip " + name, "random_flip_left_right", lambda v: tf.image.stateless_random_flip_left_right(v, [3, 4]), x, seed=[3, 4])
+        c.add("brightness " + name, "random_brightness", lambda v: tf.image.stateless_random_brightness(v, 0.4, [1, 2]), x, seed=[1, 2], max_delta=0.4)
+        c.add("contrast " + name, "random_contrast", lambda v: tf.image.stateless_random_contrast(v, 0.2, 1.7, [5, -6]), x, seed=[5, -6], lower=0.2, upper=1.7)
+    c.add("center_crop", "center_crop", lambda v: middle(v, 2, 3), bytes_, size=[2, 3])
+    for name, x in (("bytes", bytes_), ("floats", floats), ("one pixel", one), ("words", (bytes_.astype(np.uint16) * 257)), ("halfs", floats.astype(np.float16))):
+        c.add("grayscale " + name, "grayscale", tf.image.rgb_to_grayscale, x)
+    for i, seed in enumerate([[0, 0], [1, -2], [2**62, 5], [-(2**63), 2**63 - 1], [77, 10**12]]):
+        pair = tf.constant(seed, tf.int64)
+        c.add("random_crop %d" % i, "random_crop", lambda v: tf.image.stateless_random_crop(v, [2, 3, 3], pair), bytes_, seed=seed, size=[2, 3])
+        c.add("flips %d" % i, "random_flip_left_right", lambda v: tf.image.stateless_random_flip_left_right(v, pair), bytes_, seed=seed)
+        c.add("turns %d" % i, "random_flip_up_down", lambda v: tf.image.stateless_random_flip_up_down(v, pair), bytes_, seed=seed)
+        c.add("saturation %d" % i, "random_saturation", lambda v: tf.image.stateless_random_saturation(v, 0.5, 1.5, pair), floats if i % 2 else bytes_, seed=seed, lower=0.5, upper=1.5)
+        c.add("hue %d" % i, "random_hue", lambda v: tf.image.stateless_random_hue(v, 0.3, pair), floats if i % 2 else bytes_, seed=seed, max_delta=0.3)
+        turn = lambda v: tf.image.rot90(v, tf.random.stateless_uniform([], pair, 0, 4, tf.int32))
+        c.add("rotate %d" % i, "random_rotate90", turn, bytes_, seed=seed)
+        def part(v, scale=(0.08, 1.0), ratio=(0.75, 4 / 3)):
+            begin, size, _ = tf.image.stateless_sample_distorted_bounding_box(
+                tf.shape(v), tf.constant([[[0.0, 0.0, 1.0, 1.0]]]), pair, min_object_covered=0.0, aspect_ratio_range=ratio, area_range=scale, max_attempts=100,
+                use_image_if_no_bounding_boxes=True)
+            return tf.image.resize(tf.slice(v, begin, size), [3, 4])
+        c.add("random_resized_crop %d" % i, "random_resized_crop", part, bytes_, seed=seed, size=[3, 4])
+        c.add("random_resized_crop narrow %d" % i, "random_resized_crop", lambda v: part(v, (0.3, 0.5), (0.5, 2)), floats, seed=seed, size=[3, 4], scale=[0.3, 0.5], ratio=[0.5, 2])
+    c.write()
+
+
+def wav(bits, channels, samples, rate=8000):
+    import io
+    import struct
+    data = b"".join(int(s).to_bytes(bits // 8, "little", signed=True) for s in samples)
+    block = channels * bits // 8
+    head = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVE", b"fmt ", 16, 1, channels, rate, rate * block, block, bits, b"data", len(data))
+    return head + data
+
+
+def audio():
+    c = Cases("audio")
+    rng = np.random.default_rng(5)
+    tone = [int(20000 * np.sin(i / 3)) for i in range(60)]
+    sounds = {
+        "mono": wav(16, 1, tone), "stereo": wav(16, 2, tone), "one sample": wav(16, 1, [-32768]), "24 bit": wav(24, 1, tone), "8 bit": wav(8, 1, [1, 2, 3]),
+        "no samples": wav(16, 1, []), "nothing": b"", "half": wav(16, 1, tone)[:70],
+    }
+    for name, data in sounds.items():
+        c.add("wav " + name, "decode_wav", lambda v: tf.audio.decode_wav(v)[0], np.array(data, object))
+    c.add("wav two channels", "decode_wav", lambda v: tf.audio.decode_wav(v, 2)[0], np.array(sounds["mono"], object), channels=2)
+    signal = rng.normal(size=50).astype(np.float32)
+    many = rng.normal(size=(2, 40)).astype(np.float32)
+    spectrogram = lambda v, *a, **k: tf.abs(tf.signal.stft(v, *a, **k))
+    c.add("stft", "stft", lambda v: spectrogram(v, 16, 8), signal, frame_length=16, frame_step=8)
+    c.add("stft odd", "stft", lambda v: spectrogram(v, 13, 5, 32), signal, frame_length=13, frame_step=5, fft_length=32)
+    c.add("stft padded", "stft", lambda v: spectrogram(v, 20, 7, pad_end=True), signal, frame_length=20, frame_step=7, pad_end=True)
+    c.add("stft rows", "stft", lambda v: spectrogram(v, 8, 4), many, frame_length=8, frame_step=4)
+    c.add("stft short", "stft", lambda v: spectrogram(v, 64, 8), signal, frame_length=64, frame_step=8)
+    c.add("stft one", "stft", lambda v: spectrogram(v, 1, 3), signal, frame_length=1, frame_step=3)
+    c.add("stft empty", "stft", lambda v: spectrogram(v, 8, 4), signal[:0], frame_length=8, frame_step=4)
+    for bins, rate, lower, upper, spectrum in ((10, 8000, 125, 3800, 33), (40, 16000, 125, 3800, 129), (1, 8000, 0, 4000, 17), (5, 44100, 20, 20000.5, 65)):
+        x = rng.random((6, spectrum), np.float32)
+        fn = lambda v: tf.tensordot(v, tf.signal.linear_to_mel_weight_matrix(bins, spectrum, rate, lower, upper), 1)
+        c.add("mel %d of %d" % (bins, spectrum), "mel", fn, x, bins=bins, sample_rate=rate, lower=lower, upper=upper)
+    c.add("mel empty", "mel", lambda v: tf.tensordot(v, tf.signal.linear_to_mel_weight_matrix(4, 9, 8000), 1), np.zeros([0, 9], np.float32), bins=4, sample_rate=8000)
+    for keep, shape in ((13, (6, 40)), (4, (1, 5)), (1, (7,)), (3, (2, 3, 8)), (2, (3, 4))):
+        x = rng.normal(size=shape).astype(np.float32)
+        c.add("mfcc %d of %s" % (keep, shape), "mfcc", lambda v: tf.signal.mfccs_from_log_mel_spectrograms(v)[..., :keep], x, coefficients=keep)
+    def delta(v):
+        at = lambda n: tf.gather(v, tf.clip_by_value(tf.range(tf.shape(v)[0]) + n, 0, tf.shape(v)[0] - 1))
+        return ((at(1) - at(-1)) + (at(2) - at(-2)) * 2.0) * 0.1
+    for n in (7, 1, 0, 3):
+        c.add("delta %d" % n, "delta", delta, rng.normal(size=(n, 3)).astype(np.float32))
+    x = rng.normal(size=(9, 6)).astype(np.float32)
+    def mask(v, axis, masks, longest, pair):
+        u = tf.random.stateless_uniform([masks, 2], pair)
+        n = v.shape[axis]
+        size = tf.minimum(tf.cast(tf.floor(u[:, 0] * (longest + 1)), tf.int32), n)
+        begin = tf.cast(tf.floor(u[:, 1] * tf.cast(n - size + 1, tf.float32)), tf.int32)
+        at = tf.range(n)[None]
+        hidden = tf.reduce_any((at >= begin[:, None]) & (at < (begin + size)[:, None]), 0)
+        return tf.where(hidden[:, None] if axis == 0 else hidden[None], tf.zeros([], v.dtype), v)
+    for i, seed in enumerate([[0, 0], [1, -2], [2**62, 5], [-(2**63), 2**63 - 1]]):
+        pair = tf.constant(seed, tf.int64)
+        c.add("time_mask %d" % i, "time_mask", lambda v: mask(v, 0, 2, 3 + 10 * i, pair), x, seed=seed, masks=2, longest=3 + 10 * i)
+        c.add("freq_mask %d" % i, "freq_mask", lambda v: mask(v, 1, 1 + i, 2, pair), x, seed=seed, masks=1 + i, longest=2)
+        c.add("gain %d" % i, "random_gain", lambda v: v * tf.random.stateless_uniform([], pair, 0.5, 1.5), x[:i], seed=seed, lower=0.5, upper=1.5)
+        c.add("noise %d" % i, "random_noise", lambda v: v + tf.random.stateless_normal(v.shape, pair, 0, 0.3), x[: 2 * i], seed=seed, stddev=0.3)
+    c.write()
+
+
 if __name__ == "__main__":
-    for family in (tensors, numbers, text):
+    for family in (tensors, numbers, text, images, audio):
         family()

@@ -1,0 +1,106 @@
+package loaders_test
+
+import (
+	"bytes"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"strings"
+	"testing"
+
+	"millrace"
+	"millrace/internal/test/corrupt"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+	"millrace/tfrecord/example"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// picture returns a PNG of one colour.
+func picture(t *testing.T, width, height int, gray uint8) []byte {
+	t.Helper()
+	m := image.NewGray(image.Rect(0, 0, width, height))
+	for i := range m.Pix {
+		m.Pix[i] = color.Gray{Y: gray}.Y
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// pictures returns a dataset of images, and steps that decode, crop and flip them.
+func pictures(t *testing.T, images ...[]byte) *fixture.Dataset {
+	t.Helper()
+	f := fixture.New(t)
+	f.Manifest["features"] = []fixture.Object{{"name": "image", "dtype": "string", "shape": []int{}, "deserialize_type": "string"}}
+	f.Args["primary_features"] = []fixture.Object{{"from_name": "image", "to_name": "image"}}
+	f.Args["processing_steps"] = []fixture.Object{
+		{"tensor": "image", "type": "decode_image", "args": fixture.Object{"channels": 1}},
+		{"tensor": "image", "type": "random_crop", "args": fixture.Object{"size": []int{2, 2}}},
+		{"tensor": "image", "type": "random_flip_left_right"},
+		{"tensor": "image", "type": "center_crop", "when": "eval", "args": fixture.Object{"size": []int{3, 1}}},
+	}
+	f.Args["seed"], f.Args["target_batch_size"] = 1, 2
+	var records [][]byte
+	for _, data := range images {
+		records = append(records, example.Marshal([]example.Named{{Name: "image", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{data}}}}))
+	}
+	f.WriteRecords(t, "a.tfrecords", records...)
+	return f
+}
+
+// Images of several sizes are decoded, cropped and batched with both engines, by the steps of the
+// mode.
+func TestPictures(t *testing.T) {
+	testruntime.Need(t)
+	f := pictures(t, picture(t, 3, 5, 7), picture(t, 2, 2, 9), picture(t, 8, 4, 1))
+	native, _ := textsOf(t, openSequence(t, f), nil)
+	general, _ := textsOf(t, openGeneral(t, f), nil)
+	if diff := cmp.Diff(native, general); diff != "" || len(native) != 2 || !strings.Contains(native[0], "[2 2 2 1]") {
+		t.Errorf("(-native +general)\n%s\n%s", diff, native)
+	}
+	f = pictures(t, picture(t, 3, 5, 7))
+	f.Args["mode"] = "eval"
+	if got, _ := textsOf(t, openSequence(t, f), nil); len(got) != 1 || !strings.Contains(got[0], "[1 3 1 1]") {
+		t.Errorf("in mode eval: %s", got)
+	}
+}
+
+// What a step cannot be carried out on is an error with file, record and step, and ends no
+// process: bytes that are not an image, bytes that would end TensorFlow, an image that is smaller
+// than a crop.
+func TestPicturesOfNoUse(t *testing.T) {
+	testruntime.Need(t)
+	good := picture(t, 3, 3, 7)
+	for _, tt := range []struct {
+		bad  []byte
+		key  string
+		want string
+	}{
+		{[]byte("no image"), "args.processing_steps[0]", "the step decode_image cannot be carried out: "},
+		{corrupt.TopDownBMP(), "", ""},
+		{picture(t, 1, 9, 7), "args.processing_steps[1]", "the step random_crop cannot be carried out: "},
+	} {
+		f := pictures(t, good, good, good, tt.bad, good)
+		for _, l := range []*loaders.Loader{openSequence(t, f), openGeneral(t, f)} {
+			batches, err := 0, error(nil)
+			for _, e := range l.Batches(t.Context()) {
+				if err = e; e == nil {
+					batches++
+				}
+			}
+			var e *millrace.Error
+			if tt.want == "" {
+				continue // TensorFlow decodes it to uint8; that it survives is enough
+			}
+			if !errors.As(err, &e) || e.Record != 3 || e.File != f.Path("a.tfrecords") || e.Key != tt.key || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%d batches, got %v\nwant record 3, %s: %s", batches, err, tt.key, tt.want)
+			}
+		}
+	}
+}

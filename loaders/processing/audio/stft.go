@@ -1,0 +1,117 @@
+package audio
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"millrace/graph"
+	"millrace/loaders/decl"
+	"millrace/loaders/processing"
+	"millrace/tfbridge"
+)
+
+// StftArgs are the arguments of a step of type stft.
+type StftArgs struct {
+	decl.Object
+	FrameLength int64 `json:"frame_length" decl:"required,min=1,limit=1048576" doc:"How many samples a frame has."`
+	FrameStep   int64 `json:"frame_step" decl:"required,min=1,limit=1048576" doc:"How many samples after the start of a frame the next one starts."`
+	FFTLength   int64 `json:"fft_length" decl:"min=1,limit=2097152" doc:"The size of the transform, at least frame_length. The default is the next power of two."`
+	PadEnd      bool  `json:"pad_end" decl:"default=false" doc:"Whether the end of the signal is padded with 0, so that every sample is in a frame."`
+}
+
+// stft is a checked step.
+type stft struct {
+	length, step, size int32
+	padEnd             bool
+	to                 processing.Tensor
+}
+
+// Check returns a step that makes the magnitudes of tf.signal.stft along the last axis, with a
+// Hann window: [..., frames, fft_length/2 + 1].
+func (a *StftArgs) Check(c *processing.Context) processing.Step {
+	if a.At == nil || a.Bad("frame_length", "frame_step", "fft_length", "pad_end") {
+		return nil
+	}
+	size := a.FFTLength
+	if !a.Has("fft_length") {
+		size = 1 << bits.Len64(uint64(a.FrameLength-1))
+	}
+	if size < a.FrameLength {
+		c.Report(a.Key("fft_length"), "must be at least frame_length (%d), got %d", a.FrameLength, size)
+		return nil
+	}
+	t, ok := c.Float32()
+	if !ok || !c.Ranked(t, 1, -1) {
+		return nil
+	}
+	last := len(t.Shape) - 1
+	shape := append(slices.Clone(t.Shape[:last]), -1, size/2+1)
+	if n := t.Shape[last]; n >= 0 && a.PadEnd {
+		shape[last] = (n + a.FrameStep - 1) / a.FrameStep
+	} else if n >= 0 {
+		shape[last] = 0
+		if n >= a.FrameLength {
+			shape[last] = 1 + (n-a.FrameLength)/a.FrameStep
+		}
+	}
+	return &stft{int32(a.FrameLength), int32(a.FrameStep), int32(size), a.PadEnd, processing.Tensor{DType: t.DType, Shape: shape}}
+}
+
+// Explain returns the sizes.
+func (x *stft) Explain() string {
+	what := fmt.Sprintf("frames of %d every %d, fft %d", x.length, x.step, x.size)
+	if x.padEnd {
+		what += ", padded"
+	}
+	return what
+}
+
+// Out returns the spectrogram.
+func (x *stft) Out() processing.Tensor { return x.to }
+
+// Build cuts frames, weights them, and transforms them.
+func (x *stft) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	last := len(x.to.Shape) - 2
+	one, zero := b.Const(int32(1)), b.Const(int32(0))
+	samples := b.Dim(in[0], int64(last))
+	signal := in[0]
+	frames := samples.Sub(b.Const(x.length)).FloorDiv(b.Const(x.step)).Add(one).Maximum(zero)
+	if x.padEnd {
+		frames = samples.Add(b.Const(x.step - 1)).FloorDiv(b.Const(x.step))
+		needed := frames.Sub(one).Mul(b.Const(x.step)).Add(b.Const(x.length)).Sub(samples).Maximum(zero)
+		signal = b.PadAfter(signal, last, needed)
+	}
+	starts := b.Tensor(b.Op1("Range", nil, zero, frames.Output(), one)).Mul(b.Const(x.step)).ExpandDims(1)
+	within := b.Const(count(x.length))
+	framed := b.Op1("GatherV2", nil, signal, starts.Add(within).Output(), b.Const(int32(last)))
+	if x.length > 1 {
+		framed = b.Tensor(framed).Mul(hann(b, x.length)).Output()
+	}
+	if x.size > x.length {
+		framed = b.PadAfter(framed, last+1, b.Tensor(b.Const(x.size-x.length)))
+	}
+	spectrum := b.Op1("RFFT", nil, framed, b.Const([]int32{x.size}))
+	return b.Shaped(b.Op1("ComplexAbs", map[string]any{"Tout": tfbridge.Float}, spectrum), x.to.Shape)
+}
+
+// count returns 0 up to n.
+func count(n int32) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
+// hann is tf.signal.hann_window.
+func hann(b *processing.Site, length int32) graph.Tensor {
+	n := b.Const(float32(length + 1 - length%2 - 1))
+	positions := make([]float32, length)
+	for i := range positions {
+		positions[i] = float32(i)
+	}
+	angle := b.Tensor(b.Const(positions)).Mul(b.Const(float32(2 * math.Pi))).Div(n)
+	return b.Tensor(b.Const(float32(0.5))).Sub(angle.Cos().Mul(b.Const(float32(0.5))))
+}

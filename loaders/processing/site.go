@@ -1,0 +1,39 @@
+package processing
+
+import (
+	"millrace/graph"
+	"millrace/internal/base/bytecheck"
+	"millrace/tfbridge"
+)
+
+// Checked adds a check of bytes before an operation decodes them, because the operation could end
+// the process, or take all memory: see package bytecheck. name is for messages.
+func (b *Site) Checked(name string, x tfbridge.Output, spec *bytecheck.Spec) tfbridge.Output {
+	if spec.Limit == 0 {
+		spec.Limit = bytecheck.DefaultLimit
+	}
+	check := tfbridge.CheckSpec{Parser: b.Prefix() + name, Bytes: spec}
+	return b.Op1(tfbridge.OpCheckBytes, map[string]any{"check": string(check.Attr())}, x, tfbridge.OutputList{})
+}
+
+// Shaped returns a tensor whose shape is as the check of the config says.
+func (b *Site) Shaped(x tfbridge.Output, shape []int64) tfbridge.Output {
+	return graph.EnsureShape(b.Scope, x, tfbridge.MakeShape(shape...))
+}
+
+// Dim returns a dimension of a tensor as an int32 scalar.
+func (b *Site) Dim(x tfbridge.Output, axis int64) graph.Tensor {
+	shape := b.Op1("Shape", map[string]any{"out_type": tfbridge.Int32}, x)
+	return b.Tensor(shape).Subscript(graph.At(axis))
+}
+
+// PadAfter adds n zeros, an int32 scalar, after the last of a tensor's axes, which has the number
+// last.
+func (b *Site) PadAfter(x tfbridge.Output, last int, n graph.Tensor) tfbridge.Output {
+	end := b.Op1("Pack", nil, tfbridge.OutputList{b.Const(int32(0)), n.Output()})
+	pads := b.Op1("ExpandDims", nil, end, b.Const(int32(0)))
+	if last > 0 {
+		pads = b.Op1("ConcatV2", nil, tfbridge.OutputList{b.Const(make([][2]int32, last)), pads}, b.Const(int32(0)))
+	}
+	return b.Op1("Pad", nil, x, pads)
+}
