@@ -29,6 +29,7 @@ const (
 	ErrIO          Class = "i/o"          // the operating system refused
 	ErrTransient   Class = "transient"    // trying again may help
 	ErrOverloaded  Class = "overloaded"   // a server has too much to do and refuses work; trying again later may help
+	ErrPeer        Class = "peer"         // another process of a cluster failed or did not answer; start all again
 	ErrCanceled    Class = "canceled"     // the caller's context ended
 	ErrClosed      Class = "closed"       // the object was closed
 	ErrRuntime     Class = "runtime"      // libtensorflow is missing, of another version, or broken

@@ -90,6 +90,13 @@ func ReadModel(dir string, o *ModelOptions) (*CheckedModel, error) {
 	return m, nil
 }
 
+// WithSession returns the same model, to be loaded into a session with other options.
+func (m *CheckedModel) WithSession(o *tfbridge.SessionOptions) *CheckedModel {
+	other := *m
+	other.options.Session = o
+	return &other
+}
+
 // Saved returns what the check found out about the model: its signatures,
 // variables and warnings.
 func (m *CheckedModel) Saved() *savedmodel.Model { return m.saved }

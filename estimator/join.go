@@ -28,23 +28,25 @@ type JoinOptions struct {
 	// signature runs as it is.
 	Objective *Objective
 
-	evaluated *Objective // whose loss is another output, LossOutput; nil: none
-	arrival   bool       // also yield when the batch arrived, see training.AddArrival
-	gradients bool       // also yield the gradients of Objective, under training.GradientsPrefix
+	evaluated *Objective         // whose loss is another output, LossOutput; nil: none
+	replica   *trainstep.Replica // this process among those that train together; nil: it trains alone
+	arrival   bool               // also yield when the batch arrived, see training.AddArrival
+	gradients bool               // also yield the gradients of Objective, under training.GradientsPrefix
 }
 
 // Pipeline is a source joined to a signature in the model's graph: each step
 // takes a batch of the source and computes the signature's outputs. It lives as
 // long as the model. Only one run of a pipeline at a time may be ranged over.
 type Pipeline struct {
-	model     *Model
-	signature *savedmodel.Signature
-	outputs   []savedmodel.Tensor // outputs that a step computes
-	input     *steps.Pipeline
-	gate      *steps.Gate
-	fetch     []steps.NamedOutput
-	changes   bool            // a step changes variables
-	step      *trainstep.Step // training step of an Objective; nil without one
+	model      *Model
+	signature  *savedmodel.Signature
+	outputs    []savedmodel.Tensor // outputs that a step computes
+	input      *steps.Pipeline
+	gate       *steps.Gate
+	fetch      []steps.NamedOutput
+	changes    bool            // a step changes variables
+	collective int64           // see steps.Options.CollectiveKey
+	step       *trainstep.Step // training step of an Objective; nil without one
 }
 
 // Join adds a source to the model's graph and joins a signature to it: it

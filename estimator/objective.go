@@ -5,6 +5,7 @@ import (
 
 	"millrace"
 	"millrace/estimator/checkpoint"
+	"millrace/estimator/cluster"
 	"millrace/estimator/internal/varname"
 	"millrace/estimator/optimizer"
 	"millrace/estimator/training"
@@ -30,6 +31,9 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 		Optimizer: objective.Optimizer, ClipNorm: objective.ClipNorm, L2: objective.L2, Seed: objective.Seed,
 		Names:  func(v gradients.Variable) []string { return names[v.Node].All(v) },
 		Select: func(v gradients.Variable) bool { return names[v.Node].Selected(v, objective.Variables) },
+	}
+	if t.Replica = o.replica; t.Replica != nil {
+		p.collective = cluster.StepKey
 	}
 	if err := p.gateObjective(s, objective, t); err != nil {
 		return err

@@ -51,6 +51,7 @@ func (p *Pipeline) Run(ctx context.Context, o *RunOptions) iter.Seq2[*Batch, err
 func (p *Pipeline) run(ctx context.Context, o *steps.Options) iter.Seq2[*Batch, error] {
 	o.Fetch, o.Gate, o.Joined, o.Lock = p.fetch, p.gate, p.modelError, p.model.variables.RLocker()
 	o.Observe, o.Source, o.Signature = p.model.options.Observe, p.model.dir, p.signature.Name
+	o.CollectiveKey = p.collective
 	if p.changes {
 		o.OnDemand, o.Lock = true, &p.model.variables
 	}

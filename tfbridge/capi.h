@@ -22,6 +22,7 @@ typedef struct TF_FunctionOptions TF_FunctionOptions;
 typedef struct TF_Session TF_Session;
 typedef struct TF_SessionOptions TF_SessionOptions;
 typedef struct TF_DeviceList TF_DeviceList;
+typedef struct TF_Server TF_Server;
 typedef struct TF_Library TF_Library;
 typedef struct TF_OpDefinitionBuilder TF_OpDefinitionBuilder;
 typedef struct TF_ShapeInferenceContext TF_ShapeInferenceContext;

@@ -1,4 +1,4 @@
-// Sessions, partial runs and libraries of the C API; capi.h includes it.
+// Sessions, partial runs, servers and libraries of the C API; capi.h includes it.
 #ifndef MILLRACE_CAPI_SESSION_H_
 #define MILLRACE_CAPI_SESSION_H_
 
@@ -51,6 +51,11 @@
     (s, handle, in, in_values, nin, out, out_values, nout, targets, ntargets,  \
      st))                                                                      \
   X(void, TF_DeletePRunHandle, (const char *handle), (handle))                 \
+  /* servers */                                                                \
+  X(TF_Server *, TF_NewServer, (const void *def, size_t n, TF_Status *st),     \
+    (def, n, st))                                                              \
+  X(void, TF_ServerStart, (TF_Server * s, TF_Status *st), (s, st))             \
+  X(const char *, TF_ServerTarget, (TF_Server * s), (s))                       \
   /* library */                                                                \
   X(TF_Library *, TF_LoadLibrary, (const char *path, TF_Status *st),           \
     (path, st))                                                                \

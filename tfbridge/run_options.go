@@ -38,6 +38,10 @@ type RunOptions struct {
 	// such as those that fill a queue: if they had taken the whole limit, the run
 	// that empties the queue could not begin.
 	Unlimited bool
+	// CollectiveKey is the key of the graph whose collective operations the run contains,
+	// the same in all tasks and not 0; 0: the run contains none. Give it to the runs with
+	// such operations only: tasks that count other runs wait for each other for ever.
+	CollectiveKey int64
 	// Trace selects what RunTraced records.
 	Trace TraceLevel
 	// PartitionGraphs makes RunTraced return the graphs that were executed: one
@@ -62,6 +66,9 @@ const (
 	runTimeout         = 2
 	runInterOpPool     = 3
 	runPartitionGraphs = 5
+	runMore            = 8 // "experimental"
+
+	moreCollectiveKey = 1
 )
 
 // check refuses invalid options.
@@ -89,6 +96,9 @@ func (o *RunOptions) encode() []byte {
 	}
 	if o.PartitionGraphs {
 		b = appendVarint(b, runPartitionGraphs, 1)
+	}
+	if o.CollectiveKey != 0 {
+		b = appendBytes(b, runMore, appendVarint(nil, moreCollectiveKey, uint64(o.CollectiveKey)))
 	}
 	return b
 }

@@ -61,7 +61,7 @@ func adoptSession(p *C.TF_Session, g *Graph, o *SessionOptions) *Session {
 	if o != nil && o.CloseTimeout > 0 {
 		s.closeTimeout = o.CloseTimeout
 	}
-	s.loopPool = o != nil && o.LoopPool
+	s.loopPool = o.pooled()
 	s.h = own(s, kindSession, p, func(p *C.TF_Session) {
 		calls.stop()    // otherwise a run that waits for a Go function would never end
 		closeSession(p) // TF_DeleteSession alone does not cancel runs

@@ -6,6 +6,7 @@ import "C"
 import (
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +39,8 @@ type SessionOptions struct {
 	// of threads that all such sessions share. In a pool of few threads, endless loops
 	// keep each other from being interrupted; this one has room for as many loops as
 	// there may be runs by default, 64. The session's other runs use a separate pool,
-	// as with OwnThreads. InterOpThreads must not be -1.
+	// as with OwnThreads. InterOpThreads must not be -1. With a Target it has no effect:
+	// a server has one pool.
 	LoopPool bool
 
 	// GPUGrowth allocates GPU memory as it is needed. Without it TensorFlow
@@ -53,6 +55,14 @@ type SessionOptions struct {
 	// list none. The first session of a process decides for all.
 	VisibleGPUs []int
 
+	// DeviceFilters are the devices of a cluster that the session may use, by the beginning
+	// of their names: "/job:worker/task:1". Nil means all. A session that sees only its own
+	// task starts without the other tasks.
+	DeviceFilters []string
+	// CollectiveLeader is the task that numbers the devices of collective operations, such
+	// as "/job:worker/replica:0/task:0"; empty: the session has no collective operations.
+	CollectiveLeader string
+
 	// JIT sets how eagerly XLA compiles parts of the graph.
 	JIT JITLevel
 	// SoftPlacement runs an operation on another device if the one that the graph
@@ -64,7 +74,9 @@ type SessionOptions struct {
 	// Timeout stops each run that takes longer, with an error of class
 	// millrace.ErrCanceled and code DeadlineExceeded. It is rounded up to
 	// milliseconds; 0 means no timeout. Do not use it for runs that read an
-	// iterator: stopping such a run spoils the iterator for good.
+	// iterator: stopping such a run spoils the iterator for good. With a Target it limits
+	// each operation on the server too, its start included: it is operation_timeout_in_ms
+	// of ConfigProto.
 	Timeout time.Duration
 	// CloseTimeout is the time that Session.Close waits for runs in flight, after it
 	// has cancelled them. An operation that computes is not stopped, only waited for. 0
@@ -94,6 +106,7 @@ const (
 // The fields used of ConfigProto, and of the messages in it.
 const (
 	configDeviceCount = 1
+	configFilters     = 4
 	configIntraOp     = 2
 	configInterOp     = 5
 	configGPU         = 6
@@ -103,6 +116,9 @@ const (
 	configGraph       = 10
 	configTimeout     = 11
 	configPools       = 12
+	configMore        = 16 // "experimental"
+
+	moreLeader = 1
 
 	poolThreads = 1
 	poolName    = 2
@@ -123,6 +139,9 @@ const (
 // TensorFlow.
 func (o *SessionOptions) check() error {
 	if err := checkNames("target", o.Target); err != nil {
+		return err
+	}
+	if err := checkNames("device of a collective leader or a filter", append(slices.Clone(o.DeviceFilters), o.CollectiveLeader)...); err != nil {
 		return err
 	}
 	if o.IntraOpThreads < 0 || o.InterOpThreads < -1 || max(o.IntraOpThreads, o.InterOpThreads) > math.MaxInt32 {
@@ -168,7 +187,13 @@ func (o *SessionOptions) config() []byte {
 	number(configSoft, flag(o.SoftPlacement))
 	number(configLog, flag(o.LogPlacement))
 	number(configTimeout, milliseconds(o.Timeout))
-	if o.LoopPool {
+	for _, filter := range o.DeviceFilters {
+		b = appendBytes(b, configFilters, []byte(filter))
+	}
+	if o.CollectiveLeader != "" {
+		b = appendBytes(b, configMore, appendBytes(nil, moreLeader, []byte(o.CollectiveLeader)))
+	}
+	if o.pooled() {
 		b = appendBytes(b, configPools, nil) // pool 0, the default, is a private pool
 		loops := appendVarint(nil, poolThreads, loopThreads)
 		b = appendBytes(b, configPools, appendBytes(loops, poolName, []byte("millrace_loops")))
@@ -186,6 +211,9 @@ func (o *SessionOptions) config() []byte {
 	}
 	return b
 }
+
+// pooled reports whether the session has a pool for loops.
+func (o *SessionOptions) pooled() bool { return o != nil && o.LoopPool && o.Target == "" }
 
 // gpu returns the options for GPUs as a GPUOptions message.
 func (o *SessionOptions) gpu() []byte {

@@ -41,6 +41,10 @@ func TestSessionConfigMessage(t *testing.T) {
 			AllowSoftPlacement: true, LogDevicePlacement: true, OperationTimeoutInMs: 2,
 			GraphOptions: &tfproto.GraphOptions{OptimizerOptions: &tfproto.OptimizerOptions{GlobalJitLevel: tfproto.OptimizerOptions_ON_1, CpuGlobalJit: true}},
 		}},
+		{"a task of a cluster", SessionOptions{DeviceFilters: []string{"/job:ps", "/job:worker/task:1"}, CollectiveLeader: "/job:worker/task:0"}, &tfproto.ConfigProto{
+			DeviceFilters: []string{"/job:ps", "/job:worker/task:1"},
+			Experimental:  &tfproto.ConfigProto_Experimental{CollectiveGroupLeader: "/job:worker/task:0"},
+		}},
 		{"no GPU", SessionOptions{VisibleGPUs: []int{}, JIT: JITOff}, &tfproto.ConfigProto{
 			DeviceCount:  map[string]int32{"GPU": 0},
 			GraphOptions: &tfproto.GraphOptions{OptimizerOptions: &tfproto.OptimizerOptions{GlobalJitLevel: tfproto.OptimizerOptions_OFF}},

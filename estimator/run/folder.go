@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"millrace"
 	"millrace/estimator/checkpoint"
@@ -24,6 +25,7 @@ const (
 	exportName      = "export"
 	reportName      = "report.html"
 	quarantineName  = "quarantine.ndjson"
+	workersName     = "workers"
 )
 
 // Folder is a RUN_DIR.
@@ -43,6 +45,11 @@ func (f Folder) Report() string { return filepath.Join(string(f), reportName) }
 
 // Quarantine returns the path of the list of skipped bad records.
 func (f Folder) Quarantine() string { return filepath.Join(string(f), quarantineName) }
+
+// Worker returns the folder with the log of another process than the one of rank 0.
+func (f Folder) Worker(rank int) Folder {
+	return Folder(filepath.Join(string(f), workersName, strconv.Itoa(rank)))
+}
 
 // Export returns the folder of the exported model.
 func (f Folder) Export() string { return filepath.Join(string(f), exportName) }

@@ -19,13 +19,15 @@ type Options struct {
 	Runtime  *tfbridge.RuntimeOptions
 	Session  *tfbridge.SessionOptions
 	Observe  *observe.Listener // hears the events of the model and its runs; nil: no listener
+	Rank     int               // number of this process among those that train together; all but 0 write their logs to a folder in the run's folder
 	Settings map[string]string // versions and modes that decide the last bits of what a step computes
 }
 
 // Run is a run config that was checked, and the folder of its run.
 type Run struct {
 	*spec.Run
-	folder Folder
+	folder Folder // what this process writes to
+	root   Folder // the folder of the run, with the checkpoints
 	o      Options
 
 	source *loaders.Source // source of the current training; nil before
@@ -46,9 +48,12 @@ func (r *Run) ExpectedSteps() int64 {
 // uses the one drawn at its beginning. The error of a config with problems is a [diag.List]
 // of all of them.
 func Open(path, dir string, o *Options) (*Run, diag.List, error) {
-	r := &Run{folder: Folder(dir)}
+	r := &Run{folder: Folder(dir), root: Folder(dir)}
 	if o != nil {
 		r.o = *o
+	}
+	if r.o.Rank > 0 {
+		r.folder = r.root.Worker(r.o.Rank)
 	}
 	checked, problems := spec.Check(path, &spec.Options{Runtime: r.o.Runtime, Session: r.o.Session, Observe: r.o.Observe})
 	if checked == nil {
@@ -68,6 +73,10 @@ func Open(path, dir string, o *Options) (*Run, diag.List, error) {
 	}
 	return r, problems, nil
 }
+
+// Folder returns the folder that this process writes its log to: the folder of the run, or
+// one in it for a process whose rank is not 0.
+func (r *Run) Folder() Folder { return r.folder }
 
 // job returns the digests that identify a training of this run, and the values behind
 // them; see estimator.TrainOptions.Job and Parts.

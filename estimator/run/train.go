@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/estimator"
+	"millrace/estimator/cluster"
 	"millrace/internal/base/figures"
 	"millrace/loaders"
 )
@@ -19,6 +20,7 @@ type TrainOptions struct {
 	AllowChanged []string             // keys of what may differ from the checkpoint: model, signature, loss, variables, optimizer, loader, manifest, seed
 	Histograms   int64                // steps from one histogram of the variables, and of the gradients that the run computes, to the next; 0: none
 	Profile      *estimator.StepRange // steps to trace; nil: none
+	Cluster      *cluster.Member      // this process among those that train together; nil: it trains alone
 	Hooks        estimator.Hooks
 }
 
@@ -39,7 +41,11 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := r.Model.Load()
+	checked := r.Model
+	if o.Cluster != nil {
+		checked = checked.WithSession(o.Cluster.Session())
+	}
+	model, err := checked.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +57,7 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 		return nil, err
 	}
 	defer w.close()
-	result, err := estimator.TrainAndEvaluate(ctx, model, sources.train, sources.evaluate, r.folder.Checkpoints(), options)
+	result, err := estimator.TrainAndEvaluate(ctx, model, sources.train, sources.evaluate, r.root.Checkpoints(), options)
 	if result == nil {
 		return nil, err
 	}
@@ -154,6 +160,7 @@ func (w *watch) options(o *TrainOptions) (*estimator.TrainOptions, error) {
 	}
 	w.loss = options.Loss
 	options.Job, options.Parts, options.Settings = job, parts, w.run.settings()
+	options.Cluster = o.Cluster
 	options.AllowChanged, options.FreeKeys = o.AllowChanged, []string{rateKey}
 	if o.Init != "" {
 		options.Init = o.Init

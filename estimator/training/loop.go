@@ -35,7 +35,7 @@ func (t *training) loop(ctx context.Context) error {
 	// the position of the input would be unknown.
 	for batch, err := range t.subject.Run(context.WithoutCancel(ctx), run) {
 		if err != nil {
-			return err
+			return t.peers.error(t.step, err)
 		}
 		if err := t.afterStep(ctx, batch); err != nil || t.result.Reason != "" {
 			return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/estimator/cluster"
 	"millrace/estimator/weights"
 )
 
@@ -61,6 +62,12 @@ type Options struct {
 	Gradients bool // steps also give the gradients of the Objective; see Step.Gradients
 
 	Profile *StepRange // steps to trace, see Step.Trace; nil: none
+
+	// Cluster is this process among those that train together, which share each batch; nil:
+	// it trains alone. It needs an Objective, and the model's session must be the cluster's.
+	// All processes restore the checkpoints in the same folder, and rank 0 writes them. A
+	// process that fails or does not come is an error of class millrace.ErrPeer.
+	Cluster *cluster.Member
 
 	Hooks Hooks
 }
@@ -128,6 +135,8 @@ func (o *Options) check(evaluates bool) error {
 		return millrace.Errorf(millrace.ErrConfig, "a number of steps or checkpoints to train, or a time, is negative")
 	case evaluates != (o.Evaluate != nil):
 		return millrace.Errorf(millrace.ErrConfig, "to evaluate between steps, give both a source and TrainOptions.Evaluate")
+	case o.Cluster != nil && o.Objective == nil:
+		return millrace.Errorf(millrace.ErrConfig, "several processes train by the mean of their derivatives, which needs a loss of some type and an optimizer; a signature that changes the variables itself cannot be shared")
 	case !evaluates && (o.Best != nil || o.Stop != nil || o.Plateau != nil):
 		return millrace.Errorf(millrace.ErrConfig, "a best checkpoint, an early stop and a plateau need an evaluation")
 	}

@@ -17,7 +17,7 @@ import (
 // restore sets the variables, the step and the position from the newest checkpoint. Without
 // one, the variables come from Options.Init, or keep the model's values.
 func (t *training) restore() error {
-	c, skipped, err := checkpoint.Newest(t.store.Dir())
+	c, skipped, err := checkpoint.Newest(t.dir)
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,15 @@ import (
 	"millrace"
 	"millrace/estimator/checkpoint"
 	"millrace/graph/steps"
+	"millrace/tfbridge"
 )
 
 // save takes a snapshot after the step of a batch and starts writing it. The batch may be
 // nil at the end of the data, where there is no position.
 func (t *training) save(ctx context.Context, batch *steps.Batch, best bool) error {
+	if t.peers.follow() {
+		return nil
+	}
 	began := time.Now()
 	if err := t.reportSaved(t.saver.wait()); err != nil {
 		return err
@@ -88,6 +92,17 @@ func (t *training) job() map[string]string {
 	}
 	maps.Copy(job, t.o.Job)
 	return job
+}
+
+// facts returns what the processes of a cluster must have in common.
+func (t *training) facts() map[string]string {
+	facts := t.job()
+	facts["step"], facts["last step"] = strconv.FormatInt(t.step, 10), strconv.FormatInt(t.o.Steps, 10)
+	facts["TensorFlow"] = tfbridge.Version()
+	if t.subject.Step != nil {
+		facts["set of trained variables"] = strings.Join(t.subject.Step.Names, " ")
+	}
+	return facts
 }
 
 // reportSaved reports a checkpoint that was written.

@@ -28,6 +28,7 @@ type training struct {
 	o   *Options
 	dir string
 
+	peers    peers
 	subject  *Subject
 	store    *checkpoint.Store
 	saver    *saver
@@ -64,12 +65,15 @@ func Run(ctx context.Context, dir string, o *Options, evaluates bool, join func(
 	if o == nil {
 		o = &Options{}
 	}
-	t := &training{o: o.withDefaults(), dir: dir}
+	t := &training{o: o.withDefaults(), dir: dir, peers: peers{o.Cluster}}
 	defer t.close()
 	if err := t.prepare(evaluates, join); err != nil {
 		return nil, err
 	}
 	if err := t.restore(); err != nil {
+		return nil, err
+	}
+	if err := t.peers.agree(ctx, t.step, t.facts()); err != nil {
 		return nil, err
 	}
 	if err := t.announce(); err != nil {
@@ -88,8 +92,10 @@ func (t *training) prepare(evaluates bool, join func(o *Options) (*Subject, erro
 	if err := t.o.check(evaluates); err != nil {
 		return err
 	}
-	if t.store, err = checkpoint.Open(t.dir); err != nil {
-		return err
+	if !t.peers.follow() {
+		if t.store, err = checkpoint.Open(t.dir); err != nil {
+			return err
+		}
 	}
 	if t.subject, err = join(t.o); err != nil {
 		return err

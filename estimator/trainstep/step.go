@@ -32,6 +32,8 @@ type Options struct {
 	L2              float64             // the loss grows by this times the sum of the squares of all trained variables; 0: none
 	Seed            int64               // seeds random operations of the signature to which the model gives no seed
 
+	Replica *Replica // this process among those that train together; nil: it trains alone
+
 	// Select reports whether to train a variable; nil: all variables. Only variables of
 	// floating point on which the loss depends are trained.
 	Select func(v gradients.Variable) bool
@@ -91,8 +93,8 @@ func Add(s *graph.Scope, o *Options) *Step {
 		return nil
 	}
 	b := &builder{s: s, o: o, names: slices.Sorted(maps.Keys(o.Outputs)), step: &Step{Outputs: map[string]tfbridge.Output{}}}
-	for _, part := range []func() error{b.check, b.open, b.loss, b.train, b.update} {
-		err := part()
+	for _, add := range []func() error{b.check, b.shareBatch, b.open, b.loss, b.train, b.update} {
+		err := add()
 		if err == nil {
 			err = s.Err()
 		}
@@ -114,6 +116,7 @@ type builder struct {
 	drawn       *tfbridge.Operation  // reads the step's Drawn
 	gradients   []gradients.Gradient // gradients with respect to the step's variables
 	scaling     *optimizer.Scaling   // nil: the loss is not scaled
+	part        share                // the replica's part of the batch
 	step        *Step
 }
 
@@ -147,7 +150,7 @@ func (b *builder) open() error {
 	b.step.Drawn = b.counter("random", "random/steps")
 	drawn := b.s.Op1("ReadVariableOp", map[string]any{"dtype": tfbridge.Int64}, b.step.Drawn.Handle)
 	b.opened = gradients.Open(b.s, &gradients.OpenOptions{
-		Feeds: b.o.Feeds, Outputs: tensors, Random: &gradients.Random{Step: drawn, Seed: b.o.Seed},
+		Feeds: b.o.Feeds, Outputs: tensors, Random: &gradients.Random{Step: drawn, Seed: b.o.replicaSeed()},
 	})
 	if err := b.s.Err(); err != nil {
 		return err
@@ -232,6 +235,9 @@ func (b *builder) train() error {
 	}
 	if b.o.L2 > 0 {
 		b.addL2()
+	}
+	if err := b.reduce(); err != nil {
+		return err
 	}
 	for i, d := range b.gradients {
 		b.step.Gradients = append(b.step.Gradients, d.Dense(b.s, b.step.Variables[i]))

@@ -31,6 +31,10 @@ type Options struct {
 	// step takes longer. Nil: none.
 	Trace func(step int64) bool
 
+	// CollectiveKey is the key of the collective operations that a step contains; see
+	// tfbridge.RunOptions. 0: it contains none.
+	CollectiveKey int64
+
 	// Gate stands between the input and the model joined to it; nil: no model is
 	// joined. Joined converts the error of a step that failed after the gate; nil: the
 	// error stays unchanged.

@@ -100,13 +100,13 @@ func (r *run) prepare() error {
 	if in.Positions.Op != nil {
 		outputs = append(outputs, in.Positions)
 	}
-	call, err := r.sess.Prepare(in.Placeholders, outputs, nil)
+	call, err := r.sess.PrepareRun(in.Placeholders, outputs, nil, &tfbridge.RunOptions{CollectiveKey: r.o.CollectiveKey})
 	if err != nil {
 		return err
 	}
 	r.call = call.Inline()
 	if r.o.Trace != nil {
-		o := &tfbridge.RunOptions{Inline: true, Trace: tfbridge.FullTrace}
+		o := &tfbridge.RunOptions{Inline: true, Trace: tfbridge.FullTrace, CollectiveKey: r.o.CollectiveKey}
 		r.traced, err = r.sess.PrepareRun(in.Placeholders, outputs, nil, o)
 	}
 	return err

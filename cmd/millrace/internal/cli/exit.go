@@ -32,6 +32,7 @@ var exitCodes = map[millrace.Class]int{
 	millrace.ErrTransient:   7,
 	millrace.ErrOverloaded:  7,
 	millrace.ErrRuntime:     7,
+	millrace.ErrPeer:        8,
 	millrace.ErrCanceled:    130,
 }
 

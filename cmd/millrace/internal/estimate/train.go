@@ -15,6 +15,7 @@ import (
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator"
+	"millrace/estimator/cluster"
 	"millrace/estimator/run"
 	"millrace/internal/base/figures"
 	"millrace/internal/base/machine"
@@ -32,6 +33,8 @@ type trainFlags struct {
 	quarantine cli.QuarantineFlag
 	histograms int64
 	profile    stepsFlag
+
+	cluster clusterFlags
 }
 
 func (p *program) trainCommand() *cobra.Command {
@@ -53,7 +56,12 @@ A folder whose checkpoints are of another model, loader or seed, or were trained
 with another loss, optimizer or other variables, is refused with what differs.
 --allow-changed names what may: with "variables,optimizer" a training of the
 head continues with all layers. The learning rate may always differ. Notes in
-log.ndjson say what changed. One process at a time trains in a folder.
+log.ndjson say what changed.
+
+One process at a time trains in a folder, or the processes of the config's
+cluster or of TF_CONFIG train together: each runs this command with its own
+--task, and takes its part of every batch. If one fails, the others end with
+exit code 8; start all again.
 
 A loss that is not finite ends the run with exit code 4. The checkpoints before
 it stay.
@@ -76,6 +84,7 @@ result depends on the order of threads are not used.`,
 			return p.train(c.Context(), args[0], &flags)
 		},
 	}
+	flags.cluster.add(c)
 	flags.quarantine.Add(c, "default: quarantine.ndjson in RUN_DIR")
 	f := c.Flags()
 	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run; it is made if there is none")
@@ -95,24 +104,36 @@ const trainGrace = 30 * time.Second
 // train trains.
 func (p *program) train(ctx context.Context, config string, flags *trainFlags) error {
 	settings := deterministic()
+	rank, err := flags.cluster.rank()
+	if err != nil {
+		return err
+	}
 	p.Warm()
 	r, problems, err := run.Open(config, flags.dir, &run.Options{
-		Runtime: p.RuntimeOptions(), Settings: settings, Observe: flags.quarantine.Listener(),
+		Runtime: p.RuntimeOptions(), Settings: settings, Observe: flags.quarantine.Listener(), Rank: rank,
 	})
 	if err != nil {
 		return err
 	}
 	p.PrintProblems(problems)
+	members, err := flags.cluster.of(r)
+	if err != nil {
+		return err
+	}
 	p.SetGrace(trainGrace)
 	told := &reporter{p: p, quiet: flags.json, steps: func() int64 { return lastStep(cmp.Or(flags.steps, r.TrainOptions().Steps), r.ExpectedSteps()) }}
 	defer told.stop()
-	flags.quarantine.Use(p.Program, run.Folder(flags.dir).Quarantine(), r.TrainPlan, r.EvaluatePlan)
-	if err := p.confineTraining(r, flags); err != nil {
+	flags.quarantine.Use(p.Program, r.Folder().Quarantine(), r.TrainPlan, r.EvaluatePlan)
+	if err := p.confineTraining(r, flags, members); err != nil {
+		return err
+	}
+	member, err := joinCluster(r, members)
+	if err != nil {
 		return err
 	}
 	o := &run.TrainOptions{
 		Steps: flags.steps, Init: flags.init, AllowChanged: flags.changed, Histograms: flags.histograms,
-		Profile: flags.profile.steps, Hooks: told.hooks(),
+		Profile: flags.profile.steps, Cluster: member, Hooks: told.hooks(),
 	}
 	summary, err := r.Train(ctx, o)
 	told.stop()
@@ -150,13 +171,16 @@ var continuation = map[string]string{
 // confineTraining confines the process to the files of the training: the data, the
 // model, a checkpoint to begin with, and the folder of the run, which confineTraining
 // makes.
-func (p *program) confineTraining(r *run.Run, flags *trainFlags) error {
+func (p *program) confineTraining(r *run.Run, flags *trainFlags, members *cluster.Spec) error {
 	if err := os.MkdirAll(flags.dir, 0o777); err != nil {
 		return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
 	}
 	needs := cli.LoaderNeeds(r.TrainPlan, r.EvaluatePlan)
 	needs.Read = append(needs.Read, append(checkpointPaths(cmp.Or(flags.init, r.InitPath())), r.ModelDir, r.Path)...)
 	needs.Write = append(needs.Write, flags.dir)
+	if members != nil {
+		needs.Listen, needs.Connect = append(needs.Listen, members.Port()), true
+	}
 	if flags.quarantine.Path != "" {
 		flags.quarantine.Needs(needs)
 	}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"millrace/internal/test/address"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/testruntime"
+)
+
+// togetherConfig writes two run configs over the same data: of a process alone, and of two.
+func togetherConfig(t *testing.T) (alone, together string) {
+	change := func(c fixture.Object) {
+		c["model"].(fixture.Object)["train"] = fixture.Object{
+			"signature": "serving_default", "clip_norm": 0.5, "l2": 0.001,
+			"loss":      fixture.Object{"type": "sparse_softmax_cross_entropy", "predictions": "scores", "labels": "id"},
+			"optimizer": fixture.Object{"type": "adam", "learning_rate": 0.01},
+		}
+		c["seed"] = 5
+	}
+	alone = runConfig(t, fixture.Points(t, 4, fixture.Shuffled()), change)
+	setTrain(t, alone, fixture.Object{"loader": "loader.json", "steps": 45, "log_every": 3}, 15)
+	text, err := os.ReadFile(alone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c fixture.Object
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	c["cluster"] = fixture.Object{"worker": address.Free(t, 2), "timeout": 60}
+	if text, err = json.Marshal(c); err != nil {
+		t.Fatal(err)
+	}
+	together = filepath.Join(filepath.Dir(alone), "together.json")
+	if err := os.WriteFile(together, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return alone, together
+}
+
+// worker is a process that trains with others.
+type worker struct {
+	*exec.Cmd
+	said bytes.Buffer
+}
+
+// startWorker starts a process of a cluster.
+func startWorker(t *testing.T, rank int, config, dir string, args ...string) *worker {
+	t.Helper()
+	w := &worker{Cmd: exec.CommandContext(t.Context(), "millrace", append([]string{"train", config, "--dir", dir, "--task", fmt.Sprint("worker:", rank), "--trusted-network"}, args...)...)}
+	w.Stderr = &w.said
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// ends waits for the process and checks its exit code.
+func (w *worker) ends(t *testing.T, code int) {
+	t.Helper()
+	_ = w.Wait()
+	if got := w.ProcessState.ExitCode(); got != code {
+		t.Fatalf("%q: %v, want exit code %d\n%s", w.Args, w.ProcessState, code, w.said.String())
+	}
+}
+
+// Two processes that share batches train what one trains with whole batches, and after a
+// kill of either both continue to the same bits.
+func TestTrainTogether(t *testing.T) {
+	testruntime.Need(t)
+	alone, together := togetherConfig(t)
+	one, two, killed := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
+	trained(t, 0, "train", alone, "--dir", one)
+
+	second := startWorker(t, 1, together, two)
+	trained(t, 0, "train", together, "--dir", two, "--task", "worker:0", "--trusted-network")
+	second.ends(t, 0)
+	got, other, want := lossesIn(t, two), lossesIn(t, filepath.Join(two, "workers", "1")), lossesIn(t, one)
+	if !bytes.Equal(got, other) {
+		t.Errorf("the processes differ:\n%s\n%s", got, other)
+	}
+	near(t, string(got), string(want))
+
+	first := startWorker(t, 0, together, killed)
+	killAt(t, 8, "train", together, "--dir", killed, "--task", "worker:1", "--trusted-network")
+	first.ends(t, 8)
+	if said := first.said.String(); !strings.Contains(said, "another process of the cluster failed") {
+		t.Error(said)
+	}
+	second = startWorker(t, 1, together, killed)
+	trained(t, 0, "train", together, "--dir", killed, "--task", "worker:0", "--trusted-network")
+	second.ends(t, 0)
+	if x, y := variablesAt(t, two, 45), variablesAt(t, killed, 45); len(x) == 0 || !maps.Equal(x, y) {
+		t.Error("after a kill the variables differ")
+	}
+}
+
+// near compares what logs say of steps and losses.
+func near(t *testing.T, got, want string) {
+	t.Helper()
+	gotLines, wantLines := strings.Fields(got), strings.Fields(want)
+	if len(gotLines) != len(wantLines) || len(got) == 0 {
+		t.Fatalf("logs of other steps:\n%s\n%s", got, want)
+	}
+	for i := range gotLines {
+		var x, y float64
+		fmt.Sscan(gotLines[i], &x)  //nolint:errcheck // lossesIn wrote numbers
+		fmt.Sscan(wantLines[i], &y) //nolint:errcheck // lossesIn wrote numbers
+		if math.Abs(x-y) > 1e-5*math.Max(1, math.Abs(y)) {
+			t.Errorf("together %v, alone %v", x, y)
+		}
+	}
+}
+
+// Processes that would train something else all end with the same words, before a step.
+func TestTrainTogetherRefuses(t *testing.T) {
+	testruntime.Need(t)
+	_, together := togetherConfig(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	first, second := startWorker(t, 0, together, dir), startWorker(t, 1, together, dir, "--steps", "46")
+	first.ends(t, 2)
+	second.ends(t, 2)
+	for _, w := range []*worker{first, second} {
+		if !strings.Contains(w.said.String(), "has another last step than worker 0") {
+			t.Error(w.said.String())
+		}
+	}
+
+	tests := map[string][]string{
+		"name the process that this is with --task worker:0 to worker:1": nil,
+		"add --trusted-network":            {"--task", "worker:1"},
+		"there are 2 workers":              {"--task", "worker:2", "--trusted-network"},
+		`--task is "ps:0"; it is worker:N`: {"--task", "ps:0"},
+	}
+	for want, args := range tests {
+		if _, said := trained(t, 2, append([]string{"train", together, "--dir", dir}, args...)...); !strings.Contains(said, want) {
+			t.Errorf("%q: %s", args, said)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "millrace", "train", together, "--dir", dir, "--trusted-network")
+	cmd.Env = append(os.Environ(), `TF_CONFIG={"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}`)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "contradict each other") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
