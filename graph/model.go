@@ -149,8 +149,8 @@ func ImportModel(file string, o *ModelOptions) (*Model, error) {
 	return &Model{path: file, session: session, graph: session.Graph()}, nil
 }
 
-// ModelError returns a failure of TensorFlow's as the model's: of class ErrModel, or
-// ErrLimit if memory ran out. Errors with a class pass through.
+// ModelError returns the model's error for a failure of TensorFlow. It has class
+// ErrModel, or ErrLimit if memory ran out. Errors with a class pass through.
 func ModelError(path, signature string, err error) error {
 	var known *millrace.Error
 	if errors.As(err, &known) {

@@ -7,7 +7,8 @@ func writes(op string, inputs func(b *reachBody) []string, attrs ...any) reach {
 	return reach{op, "", func(b *reachBody) string { return b.done(b.do(op, inputs(b), attrs...)) }}
 }
 
-// caching makes a reach of a dataset that writes what it reads.
+// caching describes a way to reach files: a dataset that writes the elements that it
+// reads, such as a cache.
 func caching(op string, inputs func(b *reachBody) []string, attrs ...any) reach {
 	return reach{op, "", func(b *reachBody) string {
 		return b.only(b.dataset(op, append(in(b.ownData()), inputs(b)...), attrs...))

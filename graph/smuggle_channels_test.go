@@ -156,8 +156,7 @@ func through(op string, attrs ...any) func(s *smuggled) string {
 	}
 }
 
-// called makes an alias by a node that calls the function which returns its
-// argument.
+// called makes an alias of a tensor: a call of a function that returns its argument.
 func called(op string, first []string, attrs ...any) func(s *smuggled) string {
 	return func(s *smuggled) string {
 		s.function("same", []string{"a"})

@@ -236,7 +236,7 @@ func (ref *reference) padValue(name string) any {
 	if v, ok := ref.pad[name]; ok {
 		return v
 	}
-	return int32(0) // only the list and its shape's copies differ in size
+	return int32(0) // only the list, and constants of its shape, differ in size and are padded
 }
 
 // flatten copies a tensor.

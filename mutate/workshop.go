@@ -20,7 +20,7 @@ type options struct {
 	sample     int                // mutants of a package, drawn at random; 0: all
 	seed       uint64             // of that draw
 	parallel   int                // test processes at a time
-	memory     int                // of a test process, in MiB
+	memory     int                // memory limit of a test process, in MiB
 	budget     time.Duration      // of processors for the tests of one mutant; 0: all its tests
 	longest    time.Duration      // processor time that a test may take to count; 0: any
 	least      float64            // percentage of mutants that must be found

@@ -39,7 +39,7 @@ type swapper interface {
 // Writer writes records. The file is complete only after Close.
 type Writer struct {
 	out    io.Writer
-	swap   swapper    // out, if it is one
+	swap   swapper    // out, if it is a swapper; otherwise nil
 	deflat compressor // nil for no compression
 	buf    []byte     // contains whole records
 	head   [headerSize]byte

@@ -63,8 +63,9 @@ struct ArrangeRules {
   int64_t seed = 0;
 };
 
-// BeginOf returns where part k of n numbers begins, if each of `parts` takes as
-// many and the first ones take one more: loaders/chunks.Part.
+// BeginOf returns where part k begins when n numbers are divided into `parts`
+// parts. All have the same size, but the first ones may have one more. See
+// loaders/chunks.Part.
 inline int64_t BeginOf(int64_t n, int64_t parts, int64_t k) {
   return k * (n / parts) + std::min(k, n % parts);
 }

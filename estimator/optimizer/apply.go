@@ -184,8 +184,8 @@ func (a *applier) addSlots(slots ...Slot) {
 	}
 }
 
-// whole adds the step, within the condition that the gradients are finite if there is
-// a scaling that asks for it.
+// whole adds the step. With a dynamic scale of the loss, the step is made only if all
+// gradients are finite.
 func (a *applier) whole(scaling *Scaling) *tfbridge.Operation {
 	if scaling == nil || scaling.dynamic == nil {
 		return a.counted(a.place)

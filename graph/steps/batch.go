@@ -40,13 +40,13 @@ func (b *Batch) Tensor(name string) *tfbridge.Tensor {
 	return nil
 }
 
-// Inputs returns the tensors that the model takes, by name: the tensors of the batch whose names
-// are inputs of the model that the source was checked for. It is nil if the source knows no
-// model. The batch owns the tensors.
+// Inputs returns the tensors that the model takes, by name: the tensors of the batch
+// whose names are inputs of the model that the source was checked for. It is nil if the
+// source was not checked for a model. The batch owns the tensors.
 func (b *Batch) Inputs() map[string]*tfbridge.Tensor { return b.divide(true) }
 
 // Targets returns the other tensors of the batch by name, such as labels to compare the
-// model's outputs with. It is nil if the source knows no model. The batch owns the tensors.
+// model's outputs with. It is nil if no model was checked for the source. The batch owns the tensors.
 func (b *Batch) Targets() map[string]*tfbridge.Tensor { return b.divide(false) }
 
 // divide returns the tensors that are inputs of the model, or those that are not.

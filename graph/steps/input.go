@@ -20,8 +20,8 @@ type NamedOutput struct {
 type Input struct {
 	Tensors []NamedOutput
 
-	// ModelInputs are the names of Tensors that a model takes, for [Batch.Inputs]. Nil: the
-	// input knows no model.
+	// ModelInputs are the names of Tensors that a model takes, for [Batch.Inputs]. Nil:
+	// the input was not checked for a model.
 	ModelInputs []string
 
 	// Rows is an int64 scalar, the rows of the batch, for steps that fetch none

@@ -17,10 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newLists returns a dataset of SequenceExamples with two lists of some lengths:
-// "pos", numbers that count on through all files, and "pair", each number with its
-// negative; and with "id" and "tag" beside them. The loader of a type reads all but
-// the tag.
+// newLists returns a dataset of SequenceExamples with two lists of some lengths: "pos",
+// numbers that continue through all files, and "pair", each number with its negative;
+// and with "id" and "tag". The loader reads all but the tag.
 func newLists(t *testing.T, kind string, args fixture.Object, files ...[]int) *fixture.Dataset {
 	t.Helper()
 	d := fixture.New(t)
@@ -84,13 +83,13 @@ func measures(args fixture.Object, more ...fixture.Object) fixture.Object {
 }
 
 // dumpOf returns the batches of a dataset as text, with Millrace's own operations or
-// without, or the error that ended them.
+// without, or the final error.
 func dumpOf(t *testing.T, d *fixture.Dataset, native bool) string {
 	t.Helper()
 	return textOf(dump(t, checked(t, d, native), 9))
 }
 
-// countsOf is dumpOf with the number of elements of each padded tensor besides.
+// countsOf is dumpOf with the number of elements of each padded tensor.
 func countsOf(t *testing.T, d *fixture.Dataset, native bool) string {
 	t.Helper()
 	p, _ := loaders.MeasurePadding(checked(t, d, native))
@@ -154,8 +153,8 @@ func TestEnginesAgree(t *testing.T) {
 	}
 }
 
-// What ends a batch says which tensor, step and shapes it is about, whichever
-// operations found it.
+// The error that ends a batch gives the tensor, step and shapes, whichever operations
+// found it.
 func TestErrorsOfBatches(t *testing.T) {
 	testruntime.Need(t)
 	step := func(text string) fixture.Object {
@@ -181,8 +180,8 @@ func TestErrorsOfBatches(t *testing.T) {
 	}
 }
 
-// A graph that has failed before is the error of building in it, with the config,
-// whatever is built: no stage takes what is not there for its input.
+// Building in a graph that has failed before returns that error, with the config,
+// whatever is built: no stage uses an input that does not exist.
 func TestBuildInAFailedGraph(t *testing.T) {
 	testruntime.Need(t)
 	window := fixture.Object{"min_window": 1, "max_window": 2, "padding": true}

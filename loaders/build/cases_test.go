@@ -65,8 +65,8 @@ func columnOf(t *testing.T, name string, x *tfbridge.Tensor) output.Column {
 	return c
 }
 
-// dump returns the batches of a plan as `millrace dump` prints them, n at most,
-// and the error that ended them.
+// dump returns up to n batches of a plan as `millrace dump` prints them, and the final
+// error.
 func dump(t *testing.T, p *loaders.Plan, n int) (text []byte, err error) {
 	t.Helper()
 	l, err := loaders.OpenPlan(p, nil)
@@ -92,7 +92,7 @@ func dump(t *testing.T, p *loaders.Plan, n int) (text []byte, err error) {
 	return text, nil
 }
 
-// makeIndexes writes an index beside each data file that can have one.
+// makeIndexes writes an index for each data file that can have one.
 func makeIndexes(t *testing.T, p *loaders.Plan) {
 	t.Helper()
 	var paths []string
@@ -110,8 +110,8 @@ func makeIndexes(t *testing.T, p *loaders.Plan) {
 	}
 }
 
-// runCase compares the batches of a case, or its error, with what the case expects.
-// The files have an index. The program's tests run all cases without.
+// runCase compares the batches of a case, or its error, with the expected ones. The
+// files have an index. The program's tests run all cases without one.
 func runCase(t *testing.T, name string, native bool) {
 	t.Helper()
 	dir, c := cases.Prepare(t, name), cases.Read(t, name)

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Both engines count the elements of padded tensors alike: of lists
-// that the native operation pads, in batches and buckets, and of rows.
+// Both engines count the same number of elements of padded tensors: of lists that the
+// native operation pads, in batches and buckets, and of rows.
 func TestEnginesCountElements(t *testing.T) {
 	testruntime.Need(t)
 	for _, tt := range []struct {
@@ -51,7 +51,7 @@ func TestEnginesCountElements(t *testing.T) {
 	}
 }
 
-// The least data, and the last windows of a file.
+// The smallest data, and the last windows of a file.
 func TestEnginesAgreeAtTheEdges(t *testing.T) {
 	testruntime.Need(t)
 	first := fixture.Object{"to_name": "fixed", "type": "const", "args": fixture.Object{"shape": []int{2}, "dtype": "float32", "value": 0.5}}

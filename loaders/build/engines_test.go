@@ -9,9 +9,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// Cases of the format, by the type of their loader. Between them they have what
-// stages are built of: every kind of feature, cast, constant, step, measure,
-// padding, window and order.
+// Cases of the format, by the type of their loader. Together they have every kind of
+// feature, cast, constant, step, measure, padding, window and order.
 var (
 	recordCases = []string{
 		"rand-006", "rand-011", "rand-014", "rand-019", "seq-empty-lists", "slice-chain", "multi-load-types", "raw-special", "seq-raw-unsigned", "shuffle-pipeline",
@@ -21,7 +20,8 @@ var (
 	faultCases  = []string{"err-slice-out-var", "err-checked-cast-int", "err-checked-cast-float", "err-record-no-list", "err-crc-data"}
 )
 
-// With TensorFlow's operations in place of Millrace's own, cases give what they expect.
+// With TensorFlow's operations instead of Millrace's own, cases give the expected
+// results.
 func TestRecordCases(t *testing.T) { runCases(t, false, recordCases) }
 func TestWindowCases(t *testing.T) { runCases(t, false, windowCases) }
 func TestChunkCases(t *testing.T)  { runCases(t, false, chunkCases) }
@@ -29,7 +29,8 @@ func TestFaultCases(t *testing.T)  { runCases(t, false, faultCases) }
 
 var everyCase = flag.Bool("every-case", false, "run every case with an index, and not a few of each kind")
 
-// With an index of each file, Millrace's own operations give what cases expect.
+// With an index of each file, Millrace's own operations give the expected results of
+// cases.
 func TestCasesWithIndex(t *testing.T) {
 	names := slices.Concat(recordCases, windowCases, chunkCases, faultCases)
 	if *everyCase {

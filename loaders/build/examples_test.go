@@ -70,7 +70,8 @@ func numbered(n int) []byte {
 	})
 }
 
-// agree compares what both engines make of a dataset, and looks for texts in it.
+// agree compares the results of both engines for a dataset, and looks for texts in
+// them.
 func agree(t *testing.T, d *fixture.Dataset, wants ...string) {
 	t.Helper()
 	general := dumpOf(t, d, false)
@@ -89,8 +90,8 @@ func stepOf(tensor, slice string) fixture.Object {
 	return fixture.Object{"tensor": tensor, "type": "slice", "args": fixture.Object{"slice": slice}}
 }
 
-// What is stored in plain Examples becomes the same batches with Millrace's own
-// operations and without, whatever is cut from them.
+// The contents of plain Examples become the same batches with Millrace's own operations
+// and without, whatever is cut from them.
 func TestEnginesAgreeOnExamples(t *testing.T) {
 	testruntime.Need(t)
 	all := []string{"tokens", "x", "code", "small"}
@@ -129,9 +130,9 @@ func TestEnginesAgreeOnExamples(t *testing.T) {
 	}
 }
 
-// A record that is not what the manifest says ends the batches behind those before
-// it, and its values reach nobody: one without a feature, one with too few values of
-// a feature, and one with a number that its type does not hold.
+// A record that does not match the manifest ends the batches after those before it, and
+// none of its values is delivered: one without a feature, one with too few values of a
+// feature, and one with a number that its type does not hold.
 func TestEnginesRefuseExamples(t *testing.T) {
 	testruntime.Need(t)
 	id := func(features ...example.Named) []byte { return example.Marshal(features) }
@@ -159,7 +160,7 @@ func TestEnginesRefuseExamples(t *testing.T) {
 	}
 }
 
-// Compressed files give what plain ones do.
+// Compressed files give the same batches as plain ones.
 func TestEnginesAgreeOnCompressedFiles(t *testing.T) {
 	testruntime.Need(t)
 	window := fixture.Object{"min_window": 3, "max_window": 3}
@@ -176,9 +177,9 @@ func TestEnginesAgreeOnCompressedFiles(t *testing.T) {
 	}
 }
 
-// A bad record ends the windows behind those before it. They are found by parsing the
-// records one by one, so that each window is cut from several blocks, and have the
-// sizes that the seed draws for them all the same.
+// A bad record ends the windows after those before it. They are found by parsing the
+// records one by one, so each window is cut from several blocks, but still has the size
+// that the seed draws.
 func TestEnginesAgreeOnWindowsBeforeABadRecord(t *testing.T) {
 	testruntime.Need(t)
 	d := newExamples(t, "continuous_sequence", []string{"x"}, fixture.Object{"min_window": 1, "max_window": 5, "padding": true, "target_batch_size": 1})

@@ -9,15 +9,15 @@ import (
 	"millrace/loaders"
 )
 
-// Go holds a file open from call to call. So one that is removed meanwhile gives its
-// records all the same, until at the end its size is looked at again.
+// Go holds a file open from call to call. So a file that is removed meanwhile still
+// gives its records, until its size is checked at the end.
 func TestFeedKeepsFilesOpen(t *testing.T) {
 	testruntime.Need(t)
 	lengths := make([]int, 200)
 	for i := range lengths {
 		lengths[i] = 1
 	}
-	lengths[0] = 30000 // so that few records are parsed at once, and read ahead
+	lengths[0] = 30000 // few records are then parsed at once, and read ahead
 	for kind, args := range map[string]fixture.Object{
 		"independent":      {"padding": true, "target_batch_size": 1},
 		"chunked_sequence": {"batch_size": 1},

@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fed is what one call of a feed returns.
+// fed is the result of one call of a feed.
 type fed struct {
 	token     *tfbridge.Tensor
 	delivered int64 // the second result: the state after the call
@@ -31,8 +31,8 @@ type fed struct {
 	places    []int64
 }
 
-// caller calls a feed as TensorFlow does: with tensors, of which one is the token
-// that the call before returned.
+// caller calls a feed like TensorFlow: with tensors, one of which is the token from the
+// previous call.
 type caller struct {
 	t    *testing.T
 	feed feed.Func
@@ -72,7 +72,7 @@ func (c *caller) try(ctx context.Context, args ...any) (got fed, err error) {
 		return fed{}, err
 	}
 	for _, x := range out {
-		if x != tensors[0] && x != tensors[1] { // a token is handed through
+		if x != tensors[0] && x != tensors[1] { // tokens are passed through
 			c.all = append(c.all, x)
 		}
 	}
@@ -91,7 +91,7 @@ func (c *caller) try(ctx context.Context, args ...any) (got fed, err error) {
 	return got, err
 }
 
-// call is try where no error is expected.
+// call is try for calls without an error.
 func (c *caller) call(args ...any) fed {
 	c.t.Helper()
 	got, err := c.try(c.t.Context(), args...)
@@ -101,7 +101,7 @@ func (c *caller) call(args ...any) fed {
 	return got
 }
 
-// close closes what the calls were given and returned.
+// close closes the arguments and results of the calls.
 func (c *caller) close() {
 	for _, x := range c.all {
 		x.Close()
@@ -155,7 +155,7 @@ func fileFeed(p *loaders.Plan, scan *loaders.Scan) feed.Func {
 	return feed.Files(sourceOf(p, scan))
 }
 
-// small are arguments for a buffer that two records of [numbered] fill.
+// small are arguments for a buffer that holds two records of [numbered].
 func small(args fixture.Object) fixture.Object {
 	all := fixture.Object{"num_read_buffer_bytes": len(numbered(0)) + len(numbered(1))}
 	for key, value := range args {
@@ -175,7 +175,7 @@ func records(begin, end int) (all []string) {
 	return all
 }
 
-// Each call gives the next records of a file, as many as fill the buffer, and none at
+// Each call gives the next records of a file, as many as fit the buffer, and none at
 // the end. The file stays open from call to call.
 func TestFileFeed(t *testing.T) {
 	testruntime.Need(t)
@@ -200,7 +200,7 @@ func TestFileFeed(t *testing.T) {
 	if diff := cmp.Diff(records(0, 5), got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	// A token counts only for its file, and where it left off.
+	// A token is valid only for its file, and for the position that it has reached.
 	if got := c.call(1, first.token, 5); got.token == first.token || len(got.records) != 0 {
 		t.Errorf("another file goes on after %d records", got.delivered)
 	}
@@ -212,7 +212,7 @@ func TestFileFeed(t *testing.T) {
 	}
 }
 
-// A call that fails says where, returns nothing and leaves no file open.
+// A call that fails names the place, returns nothing and leaves no file open.
 func TestFileFeedFaults(t *testing.T) {
 	testruntime.Need(t)
 	d := newExamples(t, "", []string{"tokens"}, small(fixture.Object{"padding": true}), 3, 1)
@@ -233,7 +233,7 @@ func TestFileFeedFaults(t *testing.T) {
 	if _, err := c.try(t.Context(), 0, 0, float); err == nil {
 		t.Error("a number of records that is a float32 is taken")
 	}
-	// The records before a bad one are given first. Then the error stays.
+	// The records before a bad one come first. Then the error is permanent.
 	d.WriteRecords(t, "1.tfrecords", numbered(8), badRecord, numbered(9))
 	good := c.call(1, 0, 0)
 	if diff := cmp.Diff([]string{string(numbered(8))}, good.records); diff != "" {
@@ -261,8 +261,8 @@ func offsets(scan *loaders.Scan, at ...[2]int64) (all []int64) {
 	return all
 }
 
-// The sequences of an epoch come in its order, with their places: those of the data,
-// or behind each record for Millrace's own operations.
+// The sequences of an epoch come in its order, with their places: in the order of the
+// data, or after each record for Millrace's own operations.
 func TestSequenceFeed(t *testing.T) {
 	testruntime.Need(t)
 	var scan *loaders.Scan
@@ -325,8 +325,8 @@ func TestSequenceFeed(t *testing.T) {
 	}
 }
 
-// Sequences in the order of the data leave only one file open; in another order 16 at
-// most. What the scan has seen must still be there.
+// Sequences in the order of the data keep only one file open; in another order at most
+// 16. Files must not have changed since the scan.
 func TestSequenceFeedFiles(t *testing.T) {
 	testruntime.Need(t)
 	files := make([][]int, 20)
@@ -353,8 +353,8 @@ func TestSequenceFeedFiles(t *testing.T) {
 	}
 }
 
-// Records by their place come in the order of the plan, a group at a time or as many
-// as fill the buffer, over all epochs.
+// Records by position come in the order of the plan, a group at a time or as many as
+// fit the buffer, over all epochs.
 func TestPlaceFeed(t *testing.T) {
 	testruntime.Need(t)
 	of := func(p *loaders.Plan, scan *loaders.Scan) feed.Func {
@@ -409,8 +409,8 @@ func TestPlaceFeed(t *testing.T) {
 	}
 }
 
-// A group with a bad record fails as a whole, so that its batches come from smaller
-// groups; a buffer gives the records before it. The error is the record's.
+// A group with a bad record fails as a whole, so its batches come from smaller groups;
+// a buffer gives the records before it. The error is that record's.
 func TestPlaceFeedFaults(t *testing.T) {
 	testruntime.Need(t)
 	d := newExamples(t, "", []string{"tokens"}, small(fixture.Object{"padding": true, "range": fixture.Object{"start": 0}}), 3, 3)
@@ -457,7 +457,7 @@ func TestPlaceFeedFaults(t *testing.T) {
 		}
 		d.WriteRecords(t, "0.tfrecords", numbered(0))
 	}
-	if n := openIn(t, d.Path("")); n != 1 { // of the token that went on
+	if n := openIn(t, d.Path("")); n != 1 { // the file of the token that continued
 		t.Errorf("%d files are open, want 1", n)
 	}
 }

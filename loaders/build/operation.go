@@ -17,12 +17,12 @@ import (
 // # How a list of stages becomes a dataset
 //
 // The question: a plan is a list of stages in the order of their meaning. tf.data's
-// datasets are not that list: an operation of our own does the work of ten stages at once,
-// records are shuffled before they are parsed, a batch is parsed as a whole. Package engine
-// decides about all that. How can the list that is printed still be what is built?
+// datasets are not that list: one of our operations does the work of ten stages at
+// once, records are shuffled before they are parsed, a batch is parsed as a whole.
+// Package engine decides all that. How can the printed list still be what is built?
 //
-// What was: a builder for each loader type, which asked the plan what it had. Nothing
-// noticed a stage that no builder asked for.
+// The earlier design was a builder for each loader type, which asked the plan for its
+// stages. A stage that no builder asked for was silently lost.
 //
 // The answer: Build walks the list. The first stage that is not built yet names the lines of
 // the table below that begin with it. The first of those that applies builds that stage
@@ -36,9 +36,9 @@ import (
 //	prefetch                                                                  ^^^^^^^^
 //
 // A line must not change the order of the stages, unless it says that the result is the
-// same: windows are shuffled before constants are added to them ("over"). A line that would
-// jump over another stage does not apply. So a new stage is one more line, and no line
-// that does not know it can build it at the wrong time.
+// same: windows are shuffled before constants are added to them ("over"). A line that
+// would jump over another stage does not apply. So a new stage is one more line, and no
+// other line can build it at the wrong time.
 type operation struct {
 	begins kind                      // the stage that has to be the next one
 	along  []kind                    // the stages that are built with it, as far as the plan has them
@@ -46,9 +46,10 @@ type operation struct {
 	when   func(*target.Target) bool // nil = always
 	build  func(*target.Target, *dataset.Dataset) *dataset.Dataset
 
-	// probe builds a dataset over one epoch that has an element if the loader gives a batch
-	// at all, and ends if not. It returns nil if the dataset that build returns ends by
-	// itself, although it is repeated without end. Only lines that begin a pipeline have one.
+	// probe builds a dataset over one epoch that has an element if the loader gives a
+	// batch at all, and ends if not. It returns nil if the dataset that build returns
+	// ends by itself, although it is repeated without end. Only lines that begin a
+	// pipeline have a probe.
 	probe func(*target.Target, *dataset.Dataset) *dataset.Dataset
 }
 
@@ -57,7 +58,7 @@ type kind func(stage.Stage) bool
 
 func of[S stage.Stage](s stage.Stage) bool { _, ok := s.(S); return ok }
 
-// What lines of the table build along.
+// Sets of stages that lines of the table build.
 var (
 	reading    = []kind{of[stage.Read], of[stage.ReadByPlace], of[stage.Order], of[stage.Check]}
 	mixing     = []kind{of[stage.Shuffle], of[stage.Repeat]}
@@ -69,13 +70,13 @@ var (
 	cutting    = []kind{of[stage.Parse], of[stage.Window]}
 )
 
-// operations has the ways to build stages, those that do most at once first.
+// operations has the ways to build stages. Lines that build the most stages come first.
 var operations = []operation{
 	// Rows of sequences: an epoch's end ends the last batch.
 	{begins: of[stage.Files], along: join(reading, parsing, processing, rows, mixing), when: has[stage.Chunks],
 		build: begin((*chunked.Builder).Batches, chunked.New), probe: begin((*chunked.Builder).Probe, chunked.New)},
 
-	// Windows, and batches of what is made of their tensors.
+	// Windows, and batches of the tensors made from them.
 	{begins: of[stage.Files], along: join(reading, cutting, processing, mixing, batching), when: cutsFilesNatively,
 		build: begin((*windows.Builder).Native, windows.New), probe: begin((*windows.Builder).Probe, windows.New)},
 	{begins: of[stage.Files], along: join(reading, cutting, mixing), over: processing, when: has[stage.Window],
@@ -105,13 +106,13 @@ var operations = []operation{
 	{begins: of[stage.Prefetch], build: prefetch},
 }
 
-// begin makes the function of a line that begins a pipeline, from a method and what makes
-// its receiver.
+// begin makes the function of a line that begins a pipeline, from a method and a
+// function that makes its receiver.
 func begin[B any](method func(B) *dataset.Dataset, of func(*target.Target) B) func(*target.Target, *dataset.Dataset) *dataset.Dataset {
 	return func(t *target.Target, _ *dataset.Dataset) *dataset.Dataset { return method(of(t)) }
 }
 
-// onto makes the function of a line that goes on with a dataset.
+// onto makes the function of a line that continues a dataset.
 func onto[B any](method func(B, *dataset.Dataset) *dataset.Dataset, of func(*target.Target) B) func(*target.Target, *dataset.Dataset) *dataset.Dataset {
 	return func(t *target.Target, d *dataset.Dataset) *dataset.Dataset { return method(of(t), d) }
 }
@@ -143,8 +144,8 @@ func cutsFilesNatively(t *target.Target) bool {
 	return has[stage.Window](t) && decodesNatively(t) && t.Shuffling == nil
 }
 
-// prefetch makes batches before the loop asks for them. Where the run does so by itself, it
-// says how many tf.data makes.
+// prefetch makes batches before the loop requests them. If the run prefetches itself, a
+// value fed by the run gives the number that tf.data makes.
 func prefetch(t *target.Target, d *dataset.Dataset) *dataset.Dataset {
 	if t.Engine.RunPrefetches() {
 		return d.PrefetchOutput(t.Prefetch)
@@ -153,8 +154,9 @@ func prefetch(t *target.Target, d *dataset.Dataset) *dataset.Dataset {
 	return d.Prefetch(p.Batches)
 }
 
-// takes returns which stages of a list the line builds if stage i is the next one, and
-// whether it can: it would jump over no stage that it does not know.
+// takes returns the stages of a list that the line builds if stage i is the next one,
+// and whether it can build them. It cannot if it would skip a stage that it does not
+// know.
 func (o *operation) takes(list []stage.Stage, i int, built []bool) (taken []bool, ok bool) {
 	taken, jumps := make([]bool, len(list)), false
 	taken[i] = true
@@ -178,8 +180,7 @@ type step struct {
 	builds []stage.Stage
 }
 
-// route returns the steps that build all stages by the lines of a table, in the order in
-// which they are carried out.
+// route returns the steps that build all stages by the lines of a table, in order.
 func route(t *target.Target, table []operation) (steps []step, err error) {
 	built := make([]bool, len(t.Stages))
 	for i := range t.Stages {
@@ -229,7 +230,8 @@ func build(t *target.Target, steps []step) (d *dataset.Dataset) {
 
 func isBatch(s stage.Stage) bool { return of[stage.Batch](s) || of[stage.Budget](s) }
 
-// resume skips the batches that a run delivered before, where it can begin nowhere else.
+// resume skips the batches that a run delivered before, if it can begin only at the
+// start.
 func resume(t *target.Target, d *dataset.Dataset) *dataset.Dataset {
 	if t.Engine.Seeks() || t.Engine.Replays() || t.FromStart() {
 		return d

@@ -15,14 +15,14 @@ import (
 	"millrace/loaders/stage"
 )
 
-// foreign is a stage that no line of the table knows.
+// foreign is a stage that is in no line of the table.
 type foreign struct{}
 
 func (foreign) Explain() stage.Explained { return stage.Explained{Name: "foreign"} }
 
-// Each stage of a list is built by one line of the table. A stage that no line knows is an
-// error, wherever it stands. A stage with a line is built in its turn, or is an error: no
-// other line builds over it.
+// Each stage of a list is built by one line of the table. A stage without a line is an
+// error, wherever it is. A stage with a line is built in its turn, or is an error: no
+// other line skips it.
 func TestRoute(t *testing.T) {
 	seen := map[string]bool{}
 	every := soak.Rounds(5, 1)

@@ -21,9 +21,10 @@ type Parts struct {
 	Tensors  []steps.NamedOutput // ordered as Plan.Tensors
 	Rows     tfbridge.Output     // int64 scalar: rows of the batch, for runs that fetch no tensor of it
 
-	// Positions is an int64 vector, where the records of the batch are in the plan's
-	// order; unset unless [engine.Choice.HoldsPositions]. Where [engine.Choice.Replays] it is the
-	// number of the batch, or of each of its rows: see [source.ReplayPosition].
+	// Positions is an int64 vector with the positions of the batch's records in the
+	// plan's order; unset unless [engine.Choice.HoldsPositions]. Where
+	// [engine.Choice.Replays] it is the number of the batch, or of each of its rows:
+	// see [source.ReplayPosition].
 	Positions tfbridge.Output
 
 	Model tfbridge.Output // string scalar: a serialized ModelProto; unset without Plan.TimeStages
@@ -35,11 +36,12 @@ type Parts struct {
 	// set for an endless loader that may give nothing, and nil otherwise.
 	Probe *dataset.Iterator
 
-	// Place says which records rows are; see [order.Place]. Nil: rows are no records.
+	// Place gives the records of rows; see [order.Place]. Nil: rows are not records.
 	Place func(first, rows int64) string
 
-	// Quarantine is the list of the skipped records, nil if the first bad record ends the
-	// run. Passed are the positions of those that are read by their positions.
+	// Quarantine is the list of the skipped records, nil if the first bad record ends
+	// the run. Passed has the positions of skipped records in plans that read records
+	// by position.
 	Quarantine *quarantine.List
 	Passed     *quarantine.Positions
 

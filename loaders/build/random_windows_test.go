@@ -9,8 +9,8 @@ import (
 	"millrace/internal/test/testruntime"
 )
 
-// Windows that configs drawn at random ask for are the same with Millrace's own
-// operations, which cut them, and without.
+// Windows of random configs are the same with Millrace's own operations, which cut
+// them, and without.
 func TestEnginesAgreeOnRandomWindows(t *testing.T) {
 	testruntime.Need(t)
 	r := rand.New(rand.NewPCG(17, 3))

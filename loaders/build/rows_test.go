@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// compress writes the data files of a dataset again, compressed.
+// compress writes the data files of a dataset again in compressed form.
 func compress(t *testing.T, d *fixture.Dataset) {
 	t.Helper()
 	files, err := filepath.Glob(d.Path("*.tfrecords"))
@@ -51,7 +51,7 @@ func only(args fixture.Object, names ...string) fixture.Object {
 	return all
 }
 
-// allOutputs are arguments for everything that a chunked_sequence tells of rows.
+// allOutputs are arguments for all outputs of a chunked_sequence about rows.
 func allOutputs(args fixture.Object) fixture.Object {
 	all := fixture.Object{"with_seq_tag": true, "with_seq_idx": true, "with_chunk_start": true, "with_sizes": true, "with_epoch_end": true}
 	maps.Copy(all, args)
@@ -96,8 +96,8 @@ func TestEnginesAgreeOnRows(t *testing.T) {
 	}
 }
 
-// Sequences of one length are cut, too, and their frames padded. Data that give no
-// rows fail alike. The parts of compressed data, which are read in order, are those
+// Sequences of one length are cut, too, and their frames padded. Data that give no rows
+// give the same error. The parts of compressed data, which are read in order, are those
 // of plain data.
 func TestEnginesAgreeOnOtherRows(t *testing.T) {
 	testruntime.Need(t)

@@ -35,8 +35,8 @@ func firstNumbers(t *testing.T, d *fixture.Dataset, native bool) (all []int32) {
 	return all
 }
 
-// A seed gives the same order, and windows of the same sizes, in every version: a
-// run that is repeated, or goes on from a state, depends on it. Epochs differ.
+// A seed gives the same order, and windows of the same sizes, in every version, because
+// a repeated or resumed run depends on it. Epochs differ.
 func TestSeedsKeepTheirOrder(t *testing.T) {
 	testruntime.Need(t)
 	shuffled := func(more fixture.Object) fixture.Object {

@@ -26,8 +26,8 @@ func doing(kind, tensor string, args fixture.Object, more ...string) fixture.Obj
 	return step
 }
 
-// together are steps that are built on whole batches, and singly ones that see an example at a
-// time. Both make a tensor "half", and remove "pos".
+// together are steps that are built on whole batches, and singly are steps that get one
+// example at a time. Both make a tensor "half", and remove "pos".
 var (
 	together = []fixture.Object{
 		doing("cast", "pos", fixture.Object{"dtype": "float32"}, "to_name", "half"),
@@ -41,9 +41,9 @@ var (
 	}, together...)
 )
 
-// Processing steps give the same batches with Millrace's own operations and without, in all
-// loader types: built on whole batches, on joined rows, and on examples one by one, which is also
-// what two steps do that undo each other.
+// Processing steps give the same batches with Millrace's own operations and without, in
+// all loader types: on whole batches, on joined rows, and on single examples. So do two
+// steps that undo each other.
 func TestStepsOfAllLoaders(t *testing.T) {
 	testruntime.Need(t)
 	files := [][]int{{3, 1, 2, 4, 5}, {2, 2, 2, 2}, {6, 1}}
@@ -84,7 +84,7 @@ func TestStepsOfAllLoaders(t *testing.T) {
 	}
 }
 
-// with returns arguments with others.
+// with returns arguments merged with others.
 func with(args, more fixture.Object) fixture.Object {
 	all := fixture.Object{}
 	maps.Copy(all, args)

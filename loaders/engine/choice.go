@@ -27,9 +27,8 @@ type Choice struct {
 	Timed bool // TensorFlow measures the time of each dataset
 }
 
-// RefuseRemote returns an error for a plan with remote files and without
-// Millrace's own operations. Go does not read such files, so TensorFlow would see
-// bytes that nobody has checked.
+// RefuseRemote returns an error for a plan with remote files and without Millrace's own
+// operations. Go does not read such files, so TensorFlow would get unchecked bytes.
 func (c Choice) RefuseRemote() error {
 	if c.Own {
 		return nil

@@ -76,6 +76,6 @@ func (c Choice) ComputesBuffers() bool {
 	return c.ReadsNatively() || c.ChecksNatively()
 }
 
-// ComputesOrder reports whether records come in an order that is computed before any of
-// them is read.
+// ComputesOrder reports whether the order of the records is computed before any of them
+// is read.
 func (c Choice) ComputesOrder() bool { return c.Records != nil || c.ComputesBuffers() }

@@ -54,8 +54,8 @@ func hostileTensors() []hostile {
 	}
 }
 
-// TestHostileTensors sends such inputs while another client sends normal requests: each
-// is refused as the client's fault, and every normal request is answered.
+// TestHostileTensors sends hostile inputs while another client sends normal requests:
+// each is refused as the client's fault, and every normal request is answered.
 func TestHostileTensors(t *testing.T) {
 	conn := start(t, nil, "linear", "payloads")
 	ctx, stop := context.WithCancel(t.Context())

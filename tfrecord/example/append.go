@@ -96,7 +96,7 @@ type place struct {
 type heads struct {
 	tag  byte     // tag of the kind of numbers
 	from int      // length of the numbers after the first head
-	all  [][]byte // heads by length, starting with from
+	all  [][]byte // the heads of records by length, from length from on
 }
 
 // keepHeads makes a place keep the heads of n lengths.

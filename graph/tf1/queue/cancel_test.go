@@ -17,9 +17,9 @@ import (
 	"millrace/tfbridge"
 )
 
-// A dequeue from a queue that nobody fills, and an enqueue to one that nobody empties,
-// end with the context. The error names the queue, nothing leaks, and the queue still
-// works.
+// A dequeue from a queue that is never filled, and an enqueue to one that is never
+// emptied, end with the context. The error names the queue, nothing leaks, and the
+// queue still works.
 func TestContextEndsAWait(t *testing.T) {
 	s := graphtest.NewScope(t)
 	q := queue.NewFIFO(s, 1, []graph.Spec{number}, &queue.Options{Name: "filenames"})

@@ -34,8 +34,8 @@ func (b *Batcher) Examples(d *dataset.Dataset) *dataset.Dataset {
 	return b.padded(d, tfbridge.Output{})
 }
 
-// padded makes padded batches of the plan's size, or where that differs
-// from batch to batch of one that is an output of the graph.
+// padded makes padded batches of the plan's size, or, if the size differs from batch to
+// batch, of a size that is an output of the graph.
 func (b *Batcher) padded(d *dataset.Dataset, size tfbridge.Output) *dataset.Dataset {
 	o := &dataset.PaddedBatchOptions{Drop: b.Full()}
 	if b.Rows < 0 {
@@ -54,7 +54,7 @@ func (b *Batcher) padded(d *dataset.Dataset, size tfbridge.Output) *dataset.Data
 // mostRequested is how many examples [Batcher.Whole] takes.
 const mostRequested = 1 << 16
 
-// Whole makes one batch of all examples of a dataset, a number of them that is an output of the
+// Whole makes one batch of all examples of a dataset. Their number is an output of the
 // graph.
 func (b *Batcher) Whole(d *dataset.Dataset, size tfbridge.Output) []tfbridge.Output {
 	size = graph.Cast(d.Scope(), size, tfbridge.Int64)

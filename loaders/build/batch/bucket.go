@@ -7,7 +7,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// LengthFunc returns the length of an element by which it is put into a bucket, an int64
+// LengthFunc returns the length by which an element is put into a bucket, an int64
 // scalar.
 type LengthFunc = func(s *graph.Scope, element []tfbridge.Output) tfbridge.Output
 
@@ -20,8 +20,8 @@ func (b *Batcher) Buckets(d *dataset.Dataset) *dataset.Dataset {
 	}, b.padded)
 }
 
-// BucketsOf puts elements that are not examples yet into the plan's buckets. join makes one
-// batch of all elements of a window.
+// BucketsOf puts elements into the plan's buckets before they become examples. join
+// makes one batch of all elements of a window.
 func (b *Batcher) BucketsOf(d *dataset.Dataset, length LengthFunc, join func(window *dataset.Dataset, size tfbridge.Output) *dataset.Dataset) *dataset.Dataset {
 	bucket, _ := stage.Find[stage.Bucket](b.Stages)
 	return d.BucketByLength("bucket", &dataset.Buckets{Length: length, Boundaries: bucket.Boundaries, Sizes: bucket.Sizes, Batch: join})

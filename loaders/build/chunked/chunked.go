@@ -1,13 +1,12 @@
-// Package chunked builds the stages of loaders whose rows are chunks of sequences, or whole
-// ones.
+// Package chunked builds the stages of loaders whose rows are chunks of sequences, or
+// whole sequences.
 //
 // # How rows of sequences are made
 //
-// The question: a batch is a tensor of rows, most of them parts of sequences of
-// any length, and how many rows it has depends on how long they are. tf.data's
-// own way is an element for each row and a padded batch of a fixed number of
-// them. Grouping by a budget is a function of tf.data too, but one that gives up
-// the order.
+// The question: a batch is a tensor of rows, most of them parts of sequences of any
+// length, and how many rows it has depends on how long they are. tf.data's own way is
+// an element for each row and a padded batch of a fixed number of them. tf.data can
+// also group by a budget, but loses the order.
 //
 // The answer: sequences travel in groups, as columns (see column), until rows
 // are batched. Cutting a row takes two numbers, and no frame is copied before
@@ -27,10 +26,10 @@
 //	    (chunked_plain.go). Where rows are shuffled, each becomes an element in
 //	    between.
 //
-// Where records are read as the files have them and their tensors are what they
-// store, a fifth way does all of this in one operation ([engine.Choice.CutsFiles]).
-// Several threads read and check records, and every frame is copied once, from
-// what was read of the file to its batch. What the operation yields is the same.
+// Where records are read as the files have them and their tensors are what they store,
+// a fifth way does all of this in one operation ([engine.Choice.CutsFiles]). Several
+// threads read and check records, and every frame is copied once, from the read buffer
+// to its batch. The result is the same.
 //
 // An epoch is a separate dataset, whose end ends the last batch.
 package chunked
@@ -64,8 +63,8 @@ func (b *Builder) Batches() *dataset.Dataset {
 	return b.All(b.pass)
 }
 
-// Probe builds the batches of the first epoch: what there is in parts of the
-// data that later epochs take is known without it.
+// Probe builds the batches of the first epoch. Whether other parts of the data, which
+// later epochs take, have batches is known without a probe.
 func (b *Builder) Probe() *dataset.Dataset { return b.pass(b.Scope, b.Scope.Const(int64(0))) }
 
 // pass builds the batches of one epoch.

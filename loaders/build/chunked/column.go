@@ -9,7 +9,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// layout says what rows are cut from, and how.
+// layout describes the tensors from which rows are cut, and how.
 type layout struct {
 	chunks    stage.Chunks
 	frames    int64 // frames of a batch, padding included
@@ -35,8 +35,8 @@ func newLayout(t *target.Target) layout {
 	return l
 }
 
-// chunkColumn is a tensor of the records that rows are cut from: one of the
-// plan's, or one that is made of the records' locations.
+// chunkColumn is a tensor of the records from which rows are cut: one of the plan's, or
+// one made of the records' locations.
 type chunkColumn struct {
 	name     string
 	dtype    tfbridge.DataType
@@ -46,8 +46,7 @@ type chunkColumn struct {
 	frames   int64          // frames of every record, where a sequence is not ragged
 }
 
-// list returns the columns of the tensors of a batch, without those that describe rows and
-// not records.
+// list returns the columns of the tensors of a batch, without those that describe rows.
 func (l *layout) list(out stage.Padded) []chunkColumn {
 	var columns []chunkColumn
 	for i, t := range out.Tensors {
@@ -79,7 +78,7 @@ func (c *chunkColumn) context() (left, right int64) {
 	return c.sequence.Left, c.sequence.Right
 }
 
-// measuresRows reports whether a measure is known only when rows are cut: of
+// measuresRows reports whether a measure is known only when rows are cut: the number of
 // frames, or of all elements.
 func (l *layout) measuresRows(m stage.Measure) bool {
 	if m.Kind == spec.ElementCount {
@@ -109,8 +108,8 @@ func (l *layout) lastStep(name string) *stage.Step {
 	return nil
 }
 
-// featureOf returns the feature that a tensor is read from, or that a constant has the
-// shape of, nil for other tensors.
+// featureOf returns the feature from which a tensor is read, or whose shape a constant
+// has, nil for other tensors.
 func (l *layout) featureOf(name string) *spec.Feature {
 	for _, c := range l.constants {
 		if c.To == name && c.ShapeFrom != "" {
@@ -121,8 +120,8 @@ func (l *layout) featureOf(name string) *spec.Feature {
 	return l.parse.FeatureOf(name)
 }
 
-// recordFrames returns how many frames every record has of a sequence that is
-// not ragged.
+// recordFrames returns the number of frames of every record of a sequence that is not
+// ragged.
 func (l *layout) recordFrames(name string) int64 {
 	if last := l.lastStep(name); last != nil {
 		return max(last.Result().Shape[0], 0)

@@ -65,13 +65,13 @@ func (b *groups) ofRows(x stage.Stage) bool {
 	return ok && b.measuresRows(m)
 }
 
-// identity says which records the rows of a group are.
+// identity identifies the records of the rows of a group.
 type identity struct {
 	number    tfbridge.Output // position in the order of the epoch
 	locations tfbridge.Output
 }
 
-// nameSequences adds the automatic outputs that are known of records.
+// nameSequences adds the automatic outputs that are known for records.
 func (b *groups) nameSequences(s *graph.Scope, columns map[string]column.Column, features []column.Column, id identity) {
 	for _, o := range b.chunks.Outputs {
 		switch f := b.chunks.TagFeature; {
@@ -97,8 +97,8 @@ func (b *groups) locationNames(s *graph.Scope, locations tfbridge.Output) tfbrid
 	return graph.StringJoin(s, ":", graph.GatherV2(s, s.Const(names), file, 0), graph.AsString(s, record))
 }
 
-// padFrames pads what is within the frames of a column, or within its records
-// where it has no frames.
+// padFrames pads within the frames of a column, or within its records if it has no
+// frames.
 func (b *groups) padFrames(s *graph.Scope, c *chunkColumn, x column.Column) column.Column {
 	i := c.tensor
 	switch {

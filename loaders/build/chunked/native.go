@@ -37,8 +37,8 @@ func (b *nativeRows) pass(s *graph.Scope, epoch tfbridge.Output) *dataset.Datase
 	return native.Chunks(d, o)
 }
 
-// cutRecords cuts the records of an epoch. One operation reads, decodes and cuts
-// them if nothing comes in between.
+// cutRecords cuts the records of an epoch. If no other stage comes between, one
+// operation reads, decodes and cuts them.
 func (b *nativeRows) cutRecords(s *graph.Scope, epoch tfbridge.Output, o *native.ChunkOptions) *dataset.Dataset {
 	if !b.Engine.CutsFiles() {
 		return native.Chunks(b.sequences(s, epoch), o)
@@ -81,8 +81,8 @@ func (b *nativeRows) chunkOptions(s *graph.Scope) *native.ChunkOptions {
 	return o
 }
 
-// singleRows asks for every row by itself, in the form of groups, with the
-// start of the row as one more column. It returns that column.
+// singleRows requests every row separately, in the form of groups, with the start of
+// the row as one more column. It returns that column.
 func (b *nativeRows) singleRows(o *native.ChunkOptions) (start int) {
 	o.Frames, o.MaxRows = 1, 1
 	one := func(part native.ChunkPart, column int, d tfbridge.DataType, shape ...int64) {
@@ -104,8 +104,8 @@ func (b *nativeRows) singleRows(o *native.ChunkOptions) (start int) {
 	return len(b.columns)
 }
 
-// batchRows asks for the plan's tensors. The starts of rows are a column where
-// start is one.
+// batchRows requests the plan's tensors. If start is a column, it has the starts of
+// rows.
 func (b *nativeRows) batchRows(o *native.ChunkOptions, start int) {
 	for i, t := range b.Out.Tensors {
 		c := native.ChunkComponent{Part: native.Row, Spec: graph.Spec{DType: t.DType, Shape: b.processor.BatchShape(i)}}
@@ -136,9 +136,9 @@ func (b *nativeRows) batchRows(o *native.ChunkOptions, start int) {
 	}
 }
 
-// elementsOf returns the column of a tensor, and how many values a frame of it
-// has. Of the rows of a mask or of lengths that are made with the batch, it is the
-// column that they measure.
+// elementsOf returns the column of a tensor, and the number of values of a frame. For
+// the rows of a mask or of lengths that are made with the batch, it returns the column
+// that they measure.
 func (b *nativeRows) elementsOf(name string) (index int, each int64) {
 	each = 1
 	if m, ok := b.measures[name]; ok && b.measuresRows(m) {

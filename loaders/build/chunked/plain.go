@@ -17,13 +17,12 @@ import (
 
 // # How TensorFlow's operations cut and batch rows
 //
-// Without Millrace's own operations, Go decides and TensorFlow copies. A call of
-// Go for each group is given the lengths of its sequences and returns the rows
-// (cutRows). Gathers make columns of rows from columns of sequences. Rows come in
-// blocks, and batches do not keep to them: a scan joins each block to the rows
-// left over from the block before, asks Go where batches end (batchEnds), and
-// keeps the rows behind the last end. Behind the last block comes an empty one
-// that ends the last batch.
+// Without Millrace's own operations, Go decides and TensorFlow copies. A call of Go for
+// each group is given the lengths of its sequences and returns the rows (cutRows).
+// Gathers make columns of rows from columns of sequences. Rows come in blocks, which
+// batches may cross: a scan joins each block to the rows left over from the previous
+// block, asks Go where batches end (batchEnds), and keeps the rows after the last end.
+// After the last block an empty one ends the last batch.
 //
 //	groups    [ s0 s1 s2 ]     [ s3 s4 ]        end
 //	blocks    [ r0 r1 r2 r3 ]  [ r4 r5 r6 ]     [ ]
@@ -90,7 +89,7 @@ func (b *plainRows) cutGroup(s *graph.Scope, group []tfbridge.Output) []tfbridge
 	return block
 }
 
-// groupOf returns the columns of a group. Those of sequences are ragged all.
+// groupOf returns the columns of a group. All columns of sequences are ragged.
 func (b *plainRows) groupOf(group []tfbridge.Output) []groupColumn {
 	columns := make([]groupColumn, 0, len(b.columns))
 	for _, c := range b.columns {
@@ -144,8 +143,7 @@ func (b *plainRows) paddedLengths(s *graph.Scope, begins, ends tfbridge.Output) 
 	return graph.Add(s, graph.Sub(s, ends, begins), s.Const(around))
 }
 
-// fillBatches joins a block to the rows that are left, and finds the batches
-// that are full.
+// fillBatches joins a block to the remaining rows, and finds the full batches.
 func (b *plainRows) fillBatches(s *graph.Scope, kept, block []tfbridge.Output) (next, batches []tfbridge.Output) {
 	end := block[0]
 	all := []tfbridge.Output{end}
@@ -192,7 +190,7 @@ func (b *plainRows) batchEnds(_ context.Context, args []*tfbridge.Tensor) ([]*tf
 	return feed.NewInt64s([][]int64{{int64(len(ends))}}, ends)
 }
 
-// budget returns the rule by which batches are full.
+// budget returns the rule that decides when a batch is full.
 func (b *plainRows) budget() chunks.Budget {
 	budget := chunks.Budget{Frames: b.frames, MaxSeqs: b.chunks.MaxSeqs}
 	for _, c := range b.columns {
@@ -250,7 +248,7 @@ func (b *plainRows) rowBatch(s *graph.Scope, rows, batch []tfbridge.Output) []tf
 	return out
 }
 
-// rowOutputs adds the automatic outputs that are known of rows.
+// rowOutputs adds the automatic outputs that are known for rows.
 func (b *plainRows) rowOutputs(s *graph.Scope, columns map[string]column.Column, start, last tfbridge.Output) {
 	for _, o := range b.chunks.Outputs {
 		switch o.Kind {

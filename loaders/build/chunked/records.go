@@ -17,7 +17,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// groups makes columns of groups of records: sequences that are not cut yet.
+// groups makes columns of groups of records, whose sequences are not cut yet.
 type groups struct {
 	source.Epochs
 	layout
@@ -26,9 +26,9 @@ type groups struct {
 	processor *process.Processor
 }
 
-// orderedRecords yields the records of an epoch in its order: the number in
-// that order, and the record. Where Millrace's own operations decode records,
-// these carry their locations; else the location comes third.
+// orderedRecords yields the records of an epoch in its order: the number in that order,
+// and the record. Where Millrace's own operations decode records, the records carry
+// their locations; otherwise the location is the third component.
 func (b *groups) orderedRecords(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset {
 	switch {
 	case engine.ReadsSequences(b.Engine):
@@ -81,8 +81,8 @@ func (b *groups) sequenceFrames(s *graph.Scope) tfbridge.Output {
 	return graph.GoFunction(s, graph.GoFunc{Name: "sequence_frames", Out: out, Fn: made})[0]
 }
 
-// part takes the part of the records that is an epoch's turn: as
-// [chunks.Part] has it, in the graph.
+// part takes the part of the records that belongs to an epoch: [chunks.Part] in the
+// graph.
 func (b *groups) part(d *dataset.Dataset, parts int64, epoch tfbridge.Output) *dataset.Dataset {
 	s := d.Scope()
 	records, _ := b.Scan.Records() // known: there are no remote files

@@ -50,9 +50,8 @@ func (g groupColumn) rowsAt(s *graph.Scope, record tfbridge.Output) column.Colum
 	return g.Take(s, from, graph.Add(s, from, graph.GatherV2(s, g.Column.Lengths(s), record, 0)))
 }
 
-// gatherFrames cuts rows of a sequence with their context. Frames beyond the
-// ends of a sequence are gathered from one that is added behind all values, and
-// holds the value of the padding.
+// gatherFrames cuts rows of a sequence with their context. Frames beyond the ends of a
+// sequence are gathered from a frame of padding that is added after all values.
 func (b *plainRows) gatherFrames(s *graph.Scope, c *chunkColumn, g groupColumn, record, begins, ends tfbridge.Output) column.Column {
 	values, starts := g.joined(s)
 	shape := graph.Shape(s, values)
@@ -73,7 +72,7 @@ func (b *plainRows) gatherFrames(s *graph.Scope, c *chunkColumn, g groupColumn, 
 	return column.Column{Values: graph.GatherV2(s, padded, place, 0), Splits: at.RowSplits}
 }
 
-// rowsOf returns for each value of ragged rows the row that it is of.
+// rowsOf returns for each value of ragged rows the row to which it belongs.
 func rowsOf(s *graph.Scope, x graph.RaggedTensor) tfbridge.Output {
 	ends := graph.ExpandDims(s, graph.Subscript(s, x.RowSplits, graph.From(1)), 0)
 	n := graph.Size(s, x.Values)
@@ -82,8 +81,8 @@ func rowsOf(s *graph.Scope, x graph.RaggedTensor) tfbridge.Output {
 	return graph.Reshape(s, row, s.Const([]int64{-1}))
 }
 
-// valuesAt returns which column's joined values a component of a block is, -1
-// if it is none's.
+// valuesAt returns the column whose joined values a component of a block is, -1 if
+// there is none.
 func (b *plainRows) valuesAt(component int) int {
 	at := rowParts
 	for i, c := range b.columns {
@@ -99,8 +98,8 @@ func (b *plainRows) valuesAt(component int) int {
 	return -1
 }
 
-// rowOffsets replaces the lengths of rows by where they begin, and where the
-// last one ends.
+// rowOffsets replaces the lengths of rows by their beginnings and the end of the last
+// row.
 func (b *plainRows) rowOffsets(s *graph.Scope, block []tfbridge.Output) []tfbridge.Output {
 	out := slices.Clone(block)
 	for i := range block {
@@ -153,7 +152,7 @@ func (b *plainRows) endRows(s *graph.Scope, specs []graph.Spec) *dataset.Dataset
 	return dataset.FromTensors(s, append([]tfbridge.Output{s.Const(true)}, b.emptyRows(s, specs)...)...)
 }
 
-// noRows is what is left before the first block, given the specs of a block.
+// noRows is the remainder before the first block, given the specs of a block.
 func (b *plainRows) noRows(s *graph.Scope, specs []graph.Spec) []tfbridge.Output {
 	var state []tfbridge.Output
 	for i, empty := range b.emptyRows(s, specs) {
@@ -162,7 +161,7 @@ func (b *plainRows) noRows(s *graph.Scope, specs []graph.Spec) []tfbridge.Output
 	return state
 }
 
-// emptyRows returns the components of a block without rows, but for the flag.
+// emptyRows returns the components of a block without rows, except for the flag.
 func (b *plainRows) emptyRows(s *graph.Scope, specs []graph.Spec) []tfbridge.Output {
 	var out []tfbridge.Output
 	for _, p := range specs[min(1, len(specs)):] {

@@ -2,11 +2,11 @@
 //
 // # Ragged rows
 //
-// Records differ in how many elements a feature list has, and windows in how
-// many positions. Tensors have one shape. tf.data's way is one element of a
-// dataset for each row and a padded batch in the end, with a function call for
-// each row at every stage. Instead, the rows of a feature travel together, as
-// TensorFlow's ragged tensors do: all values joined, and where each row ends.
+// Records differ in the number of elements of a feature list, and windows in their
+// number of positions. Tensors have one shape. tf.data's way is one element of a
+// dataset for each row and a padded batch in the end, with a function call for each row
+// at every stage. Instead, the rows of a feature travel together, as TensorFlow's
+// ragged tensors do: all values joined, and where each row ends.
 //
 //	rows    [1 2 3]  []  [4 5]
 //	values  1 2 3 4 5
@@ -76,8 +76,8 @@ func (c Column) Join(s *graph.Scope, f *spec.Feature) tfbridge.Output {
 }
 
 // ReshapeRows reshapes x to the leading dimensions, int64 scalars, followed by a known
-// shape. No dimension is left to TensorFlow to find
-// out: it cannot where there are no elements.
+// shape. TensorFlow need not infer a dimension, because it cannot if there are no
+// elements.
 func ReshapeRows(s *graph.Scope, x tfbridge.Output, inner []int64, lead ...tfbridge.Output) tfbridge.Output {
 	dims := append([]tfbridge.Output{}, lead...)
 	for _, n := range inner {
@@ -111,7 +111,7 @@ func (c Column) Mask(s *graph.Scope, axis int) Column {
 	return Column{Values: graph.Fill(s, shape, yes)}
 }
 
-// innerSize returns the size of an axis that all rows have alike.
+// innerSize returns the size of an axis that is the same in all rows.
 func (c Column) innerSize(s *graph.Scope, axis int) tfbridge.Output {
 	if !c.Ragged() {
 		axis++ // the rows come first

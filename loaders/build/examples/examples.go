@@ -51,8 +51,8 @@ func (b *Builder) parseGroups(d *dataset.Dataset) *dataset.Dataset {
 	}, b.MapOptions())
 }
 
-// Parsed parses records one by one. Where a state needs the position of each record, that
-// is a last component of the examples.
+// Parsed parses records one by one. If a state needs the position of each record, the
+// position is the last component of the examples.
 func (b *Builder) Parsed(d *dataset.Dataset) *dataset.Dataset {
 	if b.HoldsPositions() {
 		return d.Enumerate(0).Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
@@ -97,8 +97,8 @@ func (b *Builder) Requests(s *graph.Scope, records tfbridge.Output) []tfbridge.O
 	return b.processor.Derive(s, b.parser.Decode(s, stored, []int64{-1}), []int64{-1})
 }
 
-// Probe reads files one after the other, since shuffling nothing takes for
-// ever. Without shuffling and without end, RepeatDataset finds out by itself, and Probe
+// Probe reads files one after the other, because a shuffle of no elements never ends.
+// Without shuffling and without end, RepeatDataset finds out by itself, and Probe
 // returns nil.
 func (b *Builder) Probe() *dataset.Dataset {
 	if b.Shuffling == nil && b.Repeat.Epochs == 0 {

@@ -10,8 +10,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// lists makes batches of records with lists. decode asks a native operation for the
-// components: the plan's tensors, or columns that are assembled to these afterwards.
+// lists makes batches of records with lists. decode requests the components from a
+// native operation: the plan's tensors, or columns from which these are assembled.
 func (b *Builder) lists(decode func(*native.Sequence) *dataset.Dataset) *dataset.Dataset {
 	tensors := b.Engine.NativeTensors()
 	q := b.parser.Native(b.parser.NativeColumns())
@@ -49,7 +49,7 @@ func (b *Builder) parseLists(d *dataset.Dataset, q *native.Sequence) *dataset.Da
 	})
 }
 
-// components asks the native operation for the plan's tensors.
+// components requests the plan's tensors from the native operation.
 func (b *Builder) components() []native.Component {
 	measures := map[string]stage.Measure{}
 	for _, m := range stage.All[stage.Measure](b.Stages) {
@@ -78,7 +78,7 @@ func (b *Builder) components() []native.Component {
 	return components
 }
 
-// nativeMeasures returns what the native operation calls each measure.
+// nativeMeasures returns the native operation's names for the measures.
 func nativeMeasures() map[spec.MeasureKind]native.Part {
 	return map[spec.MeasureKind]native.Part{
 		spec.Lengths: native.Lengths, spec.Mask: native.Mask, spec.ElementCount: native.Elements,

@@ -19,8 +19,8 @@ func (b *Builder) ReadsFiles() bool {
 	return b.Engine.JoinFiles().Applied || b.feedsGroups()
 }
 
-// feedsGroups reports whether Go reads and checks the records, one file after the other,
-// and hands them over in vectors.
+// feedsGroups reports whether Go reads and checks the records, one file after the
+// other, and passes them on in vectors.
 func (b *Builder) feedsGroups() bool {
 	return !b.Parse.Lists && b.Engine.ChecksRecords() && !b.Engine.JoinFiles().Applied && b.Shuffling == nil
 }

@@ -14,7 +14,7 @@ func (b *Builder) nativeOptions() *native.ExamplesOptions {
 	o := &native.ExamplesOptions{
 		BatchSize: b.batch.Size, Size: b.JoinedSize(), Epochs: b.Repeat.Epochs, Drop: b.batch.Full(),
 		Compression: b.Reading.Compression.TensorFlow(), BufferBytes: b.Reading.BufferBytes,
-		Threads: max(b.Parse.Parallel, 2), // the next file is inflated ahead in any case
+		Threads: max(b.Parse.Parallel, 2), // the next file is always inflated ahead
 	}
 	if b.Engine.ChecksRecords() {
 		o.Check = b.Feed().CheckDoubtful

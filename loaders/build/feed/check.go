@@ -10,9 +10,10 @@ import (
 	"millrace/tfrecord"
 )
 
-// CheckDoubtful decides about the records that the native operation cannot decode for sure,
-// as the function of [Files] decides about all records, so that the same records are
-// skipped for the same reasons. Those that the operation could not read it reads again.
+// CheckDoubtful decides about the records that the native operation may not be able to
+// decode, in the same way as the function of [Files] decides about all records. So the
+// same records are skipped for the same reasons. It reads again the records that the
+// operation could not read.
 func (s *Source) CheckDoubtful(ctx context.Context, d *native.Doubt) (v native.Verdict, err error) {
 	if ctx.Err() != nil {
 		return v, millrace.Canceled(ctx, "")
@@ -26,8 +27,8 @@ func (s *Source) CheckDoubtful(ctx context.Context, d *native.Doubt) (v native.V
 	return v, err
 }
 
-// reread reads a record again, to find out why it cannot be read and where the next one is.
-// In a compressed file it passes over all records before it.
+// reread reads a record again, to find out why it cannot be read and where the next one
+// is. In a compressed file it reads past all records before it.
 func (s *Source) reread(ctx context.Context, d *native.Doubt) (v native.Verdict, err error) {
 	index, compression := s.Scan.Indexes[d.File], s.Compression
 	file, err := tfrecord.OpenFile(s.Files[d.File].Path, &tfrecord.ReaderOptions{Compression: compression})
@@ -54,7 +55,7 @@ func (s *Source) reread(ctx context.Context, d *native.Doubt) (v native.Verdict,
 	return v, err
 }
 
-// passTo passes over the records before the one with an ordinal, which were checked before.
+// passTo skips the records before the one with an ordinal, which were checked before.
 func passTo(ctx context.Context, r *quarantine.Reader, ordinal int64) error {
 	check := r.Check
 	r.Check = nil
@@ -74,8 +75,8 @@ func passTo(ctx context.Context, r *quarantine.Reader, ordinal int64) error {
 	return nil
 }
 
-// CheckByPosition is CheckDoubtful where records are read by their positions. It reads each
-// of them again, as the function of [InOrder] reads all records.
+// CheckByPosition is CheckDoubtful for records that are read by their positions. It
+// reads each of them again, as the function of [InOrder] does for all records.
 func (s *Source) CheckByPosition(ctx context.Context, d *native.Doubt) (v native.Verdict, err error) {
 	if ctx.Err() != nil {
 		return v, millrace.Canceled(ctx, "")

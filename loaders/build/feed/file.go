@@ -55,8 +55,7 @@ func (f fileFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridg
 	return []*tfbridge.Tensor{token, count, text}, nil
 }
 
-// open opens a file behind its first skip records, and makes the token that
-// closes it.
+// open opens a file after its first skip records, and makes the token that closes it.
 func (f fileFeed) open(ctx context.Context, file int, skip int64) (*fedFile, *tfbridge.Tensor, error) {
 	path := f.Files[file].Path
 	d, err := tfrecord.OpenFile(path, &tfrecord.ReaderOptions{Compression: f.Compression})
@@ -81,15 +80,15 @@ func (f fileFeed) open(ctx context.Context, file int, skip int64) (*fedFile, *tf
 type fedFile struct {
 	*quarantine.Reader
 	placed bool  // records carry their locations
-	read   int64 // records, with those that were left out and without one that ended reading
-	err    error // what ended reading, io.EOF at the end; sticks
+	read   int64 // number of records, including those that were left out but not one that ended reading
+	err    error // the error that ended reading, io.EOF at the end; permanent
 }
 
 // close closes the file. TensorFlow holds the token during a call, so no call
 // uses the file any more.
 func (r *fedFile) close() { r.Close() }
 
-// skipTo passes over the records before the one with an ordinal.
+// skipTo skips the records before the one with an ordinal.
 func (r *fedFile) skipTo(ctx context.Context, ordinal int64) error {
 	if layout := r.Index.Layout; layout != nil && r.Index.Compression == tfrecord.None && ordinal > 0 && ordinal < r.Index.Records {
 		return r.SeekRecord(ordinal, layout.Offset(ordinal))
@@ -122,8 +121,8 @@ func (r *fedFile) take(bytes int64) ([]string, error) {
 	return records, nil
 }
 
-// atEnd returns an error if the file ended before all records were read that were
-// counted, where nobody else compares the numbers.
+// atEnd returns an error if the file ended before all counted records were read, in
+// plans where no other check compares the numbers.
 func (r *fedFile) atEnd() error {
 	if r.LeaveOut == nil || r.Count() >= r.Index.Records {
 		return nil

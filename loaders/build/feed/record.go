@@ -52,15 +52,14 @@ func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbr
 	return append([]*tfbridge.Tensor{token}, out...), nil
 }
 
-// take returns so many records, fewer at the end, or for 0 as many as fit the read
-// buffer.
+// take returns n records, fewer at the end, or for 0 as many as fit the read buffer.
 func (f *recordFeed) take(ctx context.Context, r *recordReader, records int64) ([][]byte, error) {
 	if records == 0 {
 		return r.take(ctx, math.MaxInt64, f.callBytes())
 	}
 	taken, err := r.take(ctx, records, math.MaxInt64)
 	if r.err != nil {
-		return nil, r.err // a group is whole or fails
+		return nil, r.err // a group is complete or fails
 	}
 	return taken, err
 }
@@ -111,7 +110,7 @@ type recordReader struct {
 	check    func([]byte) error // nil: the operations check the records
 	files    map[int]*tfrecord.ReaderAt
 	buf      []byte // records of a call, end to end
-	err      error  // what ended reading; sticks
+	err      error  // the error that ended reading; permanent
 }
 
 // close closes the files.
@@ -163,7 +162,7 @@ func (r *recordReader) read(at tfrecord.Location) ([]byte, error) {
 	index := r.Scan.Indexes[file]
 	size := int(index.Layout.Length(record)) + tfrecord.FrameBytes + LocationBytes
 	if cap(r.buf)-len(r.buf) < size {
-		r.buf = make([]byte, 0, max(size, 2*cap(r.buf))) // records before it keep the old memory
+		r.buf = make([]byte, 0, max(size, 2*cap(r.buf))) // earlier records keep the old memory
 	}
 	slot := r.buf[len(r.buf) : len(r.buf)+size : len(r.buf)+size]
 	r.buf = r.buf[:len(r.buf)+size]
@@ -185,7 +184,7 @@ func (r *recordReader) read(at tfrecord.Location) ([]byte, error) {
 	return data, nil
 }
 
-// leaveOut leaves a record out, and returns errLeftOut, or an error that ends reading.
+// leaveOut leaves a record out. It returns errLeftOut, or an error that ends reading.
 func (r *recordReader) leaveOut(file int, place tfrecord.Record, cause error) error {
 	index := r.Scan.Indexes[file]
 	e := quarantine.NewEntry(index, file)

@@ -53,8 +53,8 @@ func (f *sequenceFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tf
 	return append([]*tfbridge.Tensor{token}, out...), nil
 }
 
-// open returns a reader of an epoch behind so many of its records, and the
-// token that closes it.
+// open returns a reader of an epoch after a number of its records, and the token that
+// closes it.
 func (f *sequenceFeed) open(epoch, delivered int64) (*sequenceReader, *tfbridge.Tensor, error) {
 	r := &sequenceReader{feed: f, epoch: epoch, delivered: delivered, placed: f.Engine.Own, files: map[int]*quarantine.Reader{}}
 	r.begin, r.end = order.EpochPart(f.Spec, f.Scan, epoch)
@@ -86,10 +86,10 @@ type sequenceReader struct {
 	order      []int64                    // positions in the data, nil: ascending
 	first      int64                      // position in the data at which an ascending order begins
 	begin, end int64                      // bounds of the epoch's part of the order
-	delivered  int64                      // records, with those that were left out
+	delivered  int64                      // number of records, including those that were left out
 	placed     bool                       // records carry their locations
 	files      map[int]*quarantine.Reader // open, by their index in the list
-	err        error                      // what ended reading; sticks
+	err        error                      // the error that ended reading; permanent
 }
 
 // close closes the files.
@@ -99,9 +99,9 @@ func (r *sequenceReader) close() {
 	}
 }
 
-// take returns the number of records delivered and the next good records, one at
-// least and then as many as fit a number of bytes; none at the end. Their locations
-// follow as a matrix, or stand behind each record.
+// take returns the number of records delivered and the next good records, one at least
+// and then as many as fit a number of bytes; none at the end. Their locations follow as
+// a matrix, or each record carries its location.
 func (r *sequenceReader) take(ctx context.Context, bytes int64) ([]*tfbridge.Tensor, error) {
 	records, locations := []string{}, []int64{}
 	for n := int64(0); r.err == nil && r.begin+r.delivered < r.end && (len(records) == 0 || n < bytes); r.delivered++ {
@@ -156,7 +156,7 @@ func newTensors(delivered int64, records []string, places []int64, placed bool) 
 	return []*tfbridge.Tensor{count, text, matrix}, err
 }
 
-// errLeftOut says that the record that was asked for is left out.
+// errLeftOut says that the requested record is left out.
 var errLeftOut = errors.New("the record is left out")
 
 // read returns the record at a position in the data, which is valid until the next
@@ -193,8 +193,8 @@ func (r *sequenceReader) read(at int64) (data []byte, location located, err erro
 	return nil, location, e
 }
 
-// file returns an open file. Where records come in the order of the data, those
-// before it are done with.
+// file returns an open file. If records come in the order of the data, earlier files
+// are closed.
 func (r *sequenceReader) file(i int) (*quarantine.Reader, error) {
 	if f := r.files[i]; f != nil {
 		return f, nil

@@ -15,12 +15,12 @@ import (
 
 // # How Go feeds records to TensorFlow
 //
-// The question. Some records end the process in TensorFlow's parsers, and some
-// record headers in its reader. Millrace's own operations survive them. Without
-// their library TensorFlow must parse, so somebody has to check the bytes first.
-// A look at the files before the first batch is not enough: a file may be
-// overwritten between that look and TensorFlow's read. A private copy of the
-// files would do, but takes as much disk as the data.
+// The question. Some records end the process in TensorFlow's parsers, and some record
+// headers in its reader. Millrace's own operations survive them. Without their library
+// TensorFlow must parse, so the bytes have to be checked first. A look at the files
+// before the first batch is not enough: a file may be overwritten between that look and
+// TensorFlow's read. A private copy of the files would solve this, but takes as much
+// disk space as the data.
 //
 // The answer. TensorFlow opens no data file. Go reads each record once, checks
 // its length and checksums, checks it with [check.Checker], and hands over the bytes
@@ -38,8 +38,8 @@ import (
 //  3. A restored state has no token, only the number. The file is opened again
 //     and so many records are skipped.
 //
-// A record that is refused fails the call after the records before it were
-// delivered. The error has the record's location.
+// A refused record fails its call, but only after the records before it were delivered.
+// The error has the record's location.
 //
 // Where Millrace's own operations decode the records and Go has to check them first
 // ([engine.Choice.ChecksRecords]), they come the same way, and carry their locations.
@@ -51,7 +51,7 @@ type Source struct {
 	Compression tfrecord.Compression
 	BufferBytes int64      // size of the read buffer of a file
 	Epochs      int64      // 0: without end
-	Spec        *spec.Spec // what the order of the records follows from
+	Spec        *spec.Spec // the config, which determines the order of the records
 	Engine      engine.Choice
 	Scan        *scan.Scan
 
@@ -68,7 +68,7 @@ func (s *Source) strict() *Source {
 	return &c
 }
 
-// callBytes returns how many bytes of records a call returns, about.
+// callBytes returns the approximate size of the records of a call.
 func (s *Source) callBytes() int64 { return min(s.BufferBytes, maxFeedBytes) }
 
 // newReader returns a reader of the good records of a file, from d. A nil d reads nothing.
@@ -91,13 +91,13 @@ func (s *Source) placed() bool {
 // a number. A call with another token opens the files.
 type Func = func(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error)
 
-// maxFeedBytes bounds the records of one call: more gain nothing, and each open
-// file holds them.
+// maxFeedBytes bounds the records of one call: more bring no gain, and each open file
+// keeps them in memory.
 const maxFeedBytes = 1 << 20
 
-// LocationBytes is how many bytes the location of a record takes after its data: the
-// number of the file, the record's ordinal in it and its offset, int64 each.
-// See cgo/datasets/placed_record.h.
+// LocationBytes is the size of a record's location after its data: the number of the
+// file, the record's ordinal in it and its offset, int64 each. See
+// cgo/datasets/placed_record.h.
 const LocationBytes = 24
 
 // located is a location with the offset of the record in its file.

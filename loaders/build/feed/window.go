@@ -10,9 +10,9 @@ import (
 )
 
 // Windows returns the function that yields the records of windows, in the order of the
-// plan. Its arguments are the token, the position of the first window, and how many records
-// are worth a call. Where each window begins and ends follows the records. A bad record is
-// an error, because a window with it would have a gap.
+// plan. Its arguments are the token, the position of the first window, and the number
+// of records from which on a call returns. Where each window begins and ends follows
+// the records. A bad record is an error, because a window with it would have a gap.
 func Windows(s *Source) Func { return (&windowFeed{recordFeed{s.strict()}}).next }
 
 // windowFeed yields the records of windows.
@@ -44,8 +44,8 @@ func (f *windowFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbr
 	return append([]*tfbridge.Tensor{token}, out...), nil
 }
 
-// take returns the position behind the windows, their records, and where they begin and
-// end. It takes windows until they have so many records; none at the end.
+// take returns the position after the windows, their records, and where they begin and
+// end. It takes windows until they have a number of records; none at the end.
 func (f *windowFeed) take(ctx context.Context, r *recordReader, records int64) ([]*tfbridge.Tensor, error) {
 	var w windowRecords
 	r.buf = r.buf[:0]
@@ -66,7 +66,7 @@ func (f *windowFeed) take(ctx context.Context, r *recordReader, records int64) (
 	return append([]*tfbridge.Tensor{at}, out...), nil
 }
 
-// windowRecords are the records of some windows, one behind the other.
+// windowRecords are the records of some windows in sequence.
 type windowRecords struct {
 	data         [][]byte
 	begins, ends []int64 // bounds of each window, in the units of all data

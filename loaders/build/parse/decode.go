@@ -37,9 +37,8 @@ func (p *Parser) decode(s *graph.Scope, f *spec.Feature, x tfbridge.Output, lead
 	return graph.Cast(s, x, f.DType)
 }
 
-// decodeRaw decodes byte strings to [...] + the feature's shape. The shape is
-// given in full: with a -1, strings of twice the length would pass for twice
-// as many strings.
+// decodeRaw decodes byte strings to [...] + the feature's shape. The shape is complete:
+// with a -1, strings of twice the length would be accepted as twice as many strings.
 func (p *Parser) decodeRaw(s *graph.Scope, f *spec.Feature, x tfbridge.Output, lead []int64) tfbridge.Output {
 	as := f.DType
 	switch f.DType { // DecodeRaw has no unsigned kernels of these sizes

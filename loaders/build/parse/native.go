@@ -7,7 +7,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// NativeFeatures asks the native operations for the requested features.
+// NativeFeatures requests the features from the native operations.
 func (p *Parser) NativeFeatures() []native.Feature {
 	kinds := map[spec.Kind]native.Kind{
 		spec.Int: native.Int, spec.Float: native.Float, spec.String: native.Bytes, spec.Raw: native.Raw,
@@ -27,13 +27,12 @@ func (p *Parser) NativeFeatures() []native.Feature {
 	return features
 }
 
-// Native asks the native operations for components of records with
-// lists.
+// Native requests components of records with lists from the native operations.
 func (p *Parser) Native(components []native.Component) *native.Sequence {
 	return &native.Sequence{Examples: !p.Parse.SequenceExamples, Features: p.NativeFeatures(), Components: components}
 }
 
-// NativeColumns asks the native operation for columns of the sorted features.
+// NativeColumns requests columns of the sorted features from the native operation.
 func (p *Parser) NativeColumns() []native.Component {
 	var components []native.Component
 	for i, f := range p.Parse.Features {
@@ -45,8 +44,8 @@ func (p *Parser) NativeColumns() []native.Component {
 	return components
 }
 
-// ColumnsOf returns the columns of the sorted features, given what
-// [Parser.NativeColumns] asks for.
+// ColumnsOf returns the columns of the sorted features, given the results of
+// [Parser.NativeColumns].
 func (p *Parser) ColumnsOf(components []tfbridge.Output) []column.Column {
 	var columns []column.Column
 	for _, f := range p.Parse.Features {

@@ -18,9 +18,9 @@ type Parser struct{ *target.Target }
 // New returns a Parser for the records of t.
 func New(t *target.Target) *Parser { return &Parser{t} }
 
-// ExampleFeatures asks for the requested features, each once. Those of one size
-// are required. A VarLen feature that a record lacks is empty to TensorFlow;
-// [check.Checker] refuses such a record where the feature is not optional.
+// ExampleFeatures requests the features, each once. Those of fixed size are required.
+// For TensorFlow a VarLen feature that a record lacks is empty; [check.Checker] refuses
+// such a record if the feature is not optional.
 func (p *Parser) ExampleFeatures() *graph.ExampleFeatures {
 	features := &graph.ExampleFeatures{}
 	for _, f := range p.Parse.Features {
@@ -33,7 +33,7 @@ func (p *Parser) ExampleFeatures() *graph.ExampleFeatures {
 	return features
 }
 
-// denseFeature asks a parser for a feature.
+// denseFeature requests a feature from a parser.
 func denseFeature(f *spec.Feature) graph.DenseFeature {
 	return graph.DenseFeature{Key: f.Name, DType: f.StoredType(), Shape: tfbridge.MakeShape(f.StoredShape()...)}
 }

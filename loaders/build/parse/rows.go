@@ -16,8 +16,7 @@ func (p *Parser) Records(s *graph.Scope, serialized tfbridge.Output) []column.Co
 	return p.DecodeColumns(s, p.Stored(s, serialized))
 }
 
-// DecodeColumns turns what records store of the sorted features into their
-// tensors.
+// DecodeColumns decodes the stored values of the sorted features to their tensors.
 func (p *Parser) DecodeColumns(s *graph.Scope, stored []column.Column) []column.Column {
 	features := p.Parse.Features
 	columns := make([]column.Column, len(stored))
@@ -31,7 +30,7 @@ func (p *Parser) DecodeColumns(s *graph.Scope, stored []column.Column) []column.
 	return columns
 }
 
-// Stored parses records to what they store.
+// Stored parses records to their stored values.
 func (p *Parser) Stored(s *graph.Scope, serialized tfbridge.Output) []column.Column {
 	switch {
 	case p.Engine.Own:
@@ -58,9 +57,9 @@ func (p *Parser) nativeRows(s *graph.Scope, serialized tfbridge.Output) []column
 	return p.ColumnsOf(native.Decode(s, serialized, p.NativeFeatures(), &o))
 }
 
-// inOrder puts features of one size and VarLen ones, which are parsed apart, into
-// the order of the sorted features. list makes the column of a VarLen feature,
-// given its place among those.
+// inOrder puts features of fixed size and VarLen ones, which are parsed separately,
+// into the order of the sorted features. list makes the column of a VarLen feature,
+// given its index among the VarLen features.
 func (p *Parser) inOrder(dense []tfbridge.Output, list func(f *spec.Feature, i int) column.Column) []column.Column {
 	var columns []column.Column
 	lists := 0
@@ -76,8 +75,8 @@ func (p *Parser) inOrder(dense []tfbridge.Output, list func(f *spec.Feature, i i
 	return columns
 }
 
-// variableColumn makes the elements of a VarLen feature of Examples of the values
-// that they store.
+// variableColumn makes the elements of a VarLen feature of Examples from its stored
+// values.
 func variableColumn(s *graph.Scope, f *spec.Feature, x graph.RaggedTensor) column.Column {
 	each := spec.NumElements(f.Shape)
 	if len(f.Shape) == 0 {
@@ -103,7 +102,7 @@ func joinList(s *graph.Scope, padded, lengths tfbridge.Output, element []int64) 
 	return all.Take(s, starts, graph.Add(s, starts, lengths))
 }
 
-// sequenceFeatures asks for the requested features, each once, all required.
+// sequenceFeatures requests the features, each once, all required.
 func (p *Parser) sequenceFeatures() *graph.SequenceFeatures {
 	wanted := &graph.SequenceFeatures{}
 	for _, f := range p.Parse.Features {

@@ -10,7 +10,7 @@ import (
 )
 
 // byPosition yields the records of all epochs in the order of the plan. Where
-// Millrace's own operations read records, they carry their locations. Else Go
+// Millrace's own operations read records, they carry their locations. Otherwise Go
 // reads them by their positions and checks them, as [feed.Files] does.
 func (r *Records) byPosition() *dataset.Dataset {
 	if r.Engine.ReadsNatively() {
@@ -23,9 +23,9 @@ func (r *Records) byPosition() *dataset.Dataset {
 // costs tf.data more time than a record takes to read and to decode.
 func (r *Records) GroupsInOrder() *dataset.Dataset { return r.vectorsInOrder(r.Group) }
 
-// vectorsInOrder yields vectors of n records, an int64 scalar, but for the last
-// one; for 0 of as many as fit the read buffer. A plan that [engine.Choice.Seeks] begins
-// at record r.Skip: no record before it is read.
+// vectorsInOrder yields vectors of n records, an int64 scalar; the last one may be
+// shorter. For n = 0 a vector has as many as fit the read buffer. A plan that
+// [engine.Choice.Seeks] begins at record r.Skip: no record before it is read.
 func (r *Records) vectorsInOrder(n tfbridge.Output) *dataset.Dataset {
 	begin := r.Scope.Const(int64(0))
 	if r.Engine.Seeks() {

@@ -17,11 +17,11 @@ type Epochs struct{ *target.Target }
 // PassFunc builds the elements of one epoch, given its number.
 type PassFunc = func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset
 
-// All builds all epochs, one pass over the files after the other. A repeat
-// would do without the function, but does not tell the epoch's number, by
-// which the sizes of windows are drawn and everything is shuffled: a shuffle
-// that draws a new order for each repetition does not find it again when a
-// state was saved after its last element and before the next epoch's first.
+// All builds all epochs, one pass over the files after the other. A repeat would not
+// need the function, but does not give the epoch's number, on which the sizes of
+// windows and all shuffling depend. A shuffle that draws a new order for each
+// repetition loses it if a state was saved after its last element and before the next
+// epoch's first.
 func (e *Epochs) All(pass PassFunc) *dataset.Dataset {
 	return dataset.Range(e.Scope, 0, e.End(), 1).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return pass(s, args[0])
@@ -44,9 +44,9 @@ func (e *Epochs) Repeats() int64 {
 	return -1
 }
 
-// epochCount returns how many epochs to build, 0 for an endless dataset. Where
-// there are no records one epoch gives what all of them give, nothing. tf.data
-// would begin one after the other, which takes hours for 2^31 of them.
+// epochCount returns how many epochs to build, 0 for an endless dataset. If there are
+// no records, one epoch gives the same as all of them: nothing. tf.data would begin one
+// after the other, which takes hours for 2^31 epochs.
 func (e *Epochs) epochCount() int64 {
 	if records, known := e.Scan.Records(); known && records == 0 {
 		return min(e.Repeat.Epochs, 1)

@@ -6,8 +6,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Mixed reads several files in turns, one element of each at a time. It shuffles the names
-// of the files first, and the elements at the end.
+// Mixed reads several files in turns, one element of each at a time. It shuffles the
+// names of the files before, and the elements after that.
 func (e *Epochs) Mixed(s *graph.Scope, epoch tfbridge.Output, name string, read ReadFunc) *dataset.Dataset {
 	d := e.Shuffle(e.ListFiles(s), e.Files.Buffer, StreamNames, epoch)
 	d = d.Interleave(name, read, e.interleaveOptions())

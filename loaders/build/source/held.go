@@ -10,27 +10,29 @@ import (
 
 // # How a run with buckets is resumed
 //
-// The question: buckets hold records back. tf.data saves these records, and a run cannot
-// continue without them. They are as large as the data are.
+// The question: buckets hold records. tf.data saves these records, and a run cannot
+// continue without them. They may be as large as the data.
 //
 // What was tried: to save the position of the oldest record that a bucket holds, and to
 // read on from there. A bucket of a rare length may hold a record for epochs.
 //
-// The answer: a record has a position in the order of the plan, and can be read again by
-// it. So a batch takes the positions of its records along, and a state is the position of
-// the next record, with the positions of the records that were read and are in no batch yet.
-// To continue, these come first, in their order, and then the records from the position on:
+// The answer: a record has a position in the order of the plan, and can be read again
+// by it. So a batch carries the positions of its records, and a state is the position
+// of the next record, with the positions of the records that were read and are in no
+// batch yet. To continue, these come first, in their order, and then the records from
+// the position on:
 //
 //	order      0 1 2 3 4 5 6 7 8 9 ...
 //	batches    [0 2 3] [4 5 7]          1 and 6 are in buckets
 //	resumed    1 6 | 8 9 ...
 //
-// No bucket is full before record 8: the buckets are as they were. A bucket gives a batch
-// when its last record comes, so the position behind the batches so far is the one behind
-// the greatest of their positions. At the end of the data the batches hold what is left,
-// and the same is true: what comes behind that position fills no bucket.
+// No bucket is full before record 8: the buckets are as they were. A bucket gives a
+// batch when its last record comes, so the position behind the batches so far is the
+// one behind the greatest of their positions. At the end of the data the batches hold
+// the remaining records, and the same is true: the records after that position fill no
+// bucket.
 
-// FirstPosition returns where the first record is that no bucket holds; unset where
+// FirstPosition returns the position of the first record after the held ones; unset if
 // records have no positions.
 func (r *Records) FirstPosition() tfbridge.Output {
 	if !r.HoldsPositions() {
@@ -39,7 +41,8 @@ func (r *Records) FirstPosition() tfbridge.Output {
 	return r.Skip
 }
 
-// Position returns where an element of [Records.Stream] is in the order of the plan.
+// Position returns the position of an element of [Records.Stream] in the order of the
+// plan.
 func (r *Records) Position(s *graph.Scope, element tfbridge.Output) tfbridge.Output {
 	held := graph.Cast(s, graph.Size(s, r.Held), tfbridge.Int64)
 	next := graph.ExpandDims(s, r.Skip, 0)
@@ -64,9 +67,9 @@ func (r *Records) afterHeld() *dataset.Dataset {
 	return r.read(epochs.Unique().FlatMap("held_of_epoch", r.heldNumbers)).Concatenate(r.From(r.shuffledPass, r.resumedRecords))
 }
 
-// joinedAfterHeld is afterHeld for records in the order of the files: their
-// numbers follow from their positions. It does without [Records.From], because
-// each function of a dataset costs the start of a run a millisecond.
+// joinedAfterHeld is afterHeld for records in the order of the files: their numbers
+// follow from their positions. It does not use [Records.From], because each function of
+// a dataset delays the start of a run by a millisecond.
 func (r *Records) joinedAfterHeld() *dataset.Dataset {
 	s := r.Scope
 	size, one := r.Size(s), s.Const(int64(1))

@@ -48,9 +48,9 @@ func (r *Records) Windows() *dataset.Dataset {
 	return native.OrderedWindows(r.Scope, r.NativeOrder(), native.WindowForm(order.WindowFormOf(r.Spec)), r.Group)
 }
 
-// OrdersNatively reports whether the native operations read the records of an order, and
-// not Go. Of a file that ends, for its index, before a damaged header they know another
-// size than it has, and would refuse it.
+// OrdersNatively reports whether the native operations read the records of an order,
+// and not Go. If a file's index ends before a damaged header, they would expect a
+// smaller file, and refuse it.
 func (r *Records) OrdersNatively() bool {
 	if r.Engine.ReadsNatively() {
 		return true
@@ -59,10 +59,10 @@ func (r *Records) OrdersNatively() bool {
 	return r.Engine.ChecksNatively() && !slices.ContainsFunc(r.Scan.Indexes, cut)
 }
 
-// Lengths returns the data bytes of all records. A call of Go makes the vector
-// when an iterator starts: a constant of a large dataset would be copied with each
-// copy of the graph, and fit none from 2 GB on. In another process than this an operation
-// reads them from the headers of the files.
+// Lengths returns the data bytes of all records. A call of Go makes the vector when an
+// iterator starts: a constant of a large dataset would be copied with each copy of the
+// graph, and cannot exceed 2 GB. In another process than this an operation reads them
+// from the headers of the files.
 func (r *Records) Lengths(s *graph.Scope) tfbridge.Output {
 	if r.Fixed != nil {
 		paths, counts := r.CountedFiles()

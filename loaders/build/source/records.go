@@ -40,8 +40,8 @@ func (r *Records) Stream() *dataset.Dataset {
 	return r.All(r.shuffledPass)
 }
 
-// Joined reads one file after another. Our own operation holds each file to the
-// number of its records, and so does [Records.ReadFile].
+// Joined reads one file after another. Our own operation checks the number of each
+// file's records, and so does [Records.ReadFile].
 func (r *Records) Joined(s *graph.Scope) *dataset.Dataset {
 	if !r.Engine.ReadsNatively() && !r.Engine.ChecksNatively() {
 		return r.ListFiles(s).FlatMap("read_file", r.ReadFile)
@@ -85,7 +85,8 @@ func (r *Records) LocatedOptions(first tfbridge.Output) *native.RecordsOptions {
 	return o
 }
 
-// goodRecords returns what the native operation decodes good records to.
+// goodRecords returns the components to which the native operation decodes good
+// records.
 func (r *Records) goodRecords() *native.GoodRecords {
 	good := &native.GoodRecords{Examples: !r.Parse.SequenceExamples, Features: r.parser.NativeFeatures()}
 	for _, f := range r.Parse.Features {
@@ -108,7 +109,7 @@ func shorter(a, b int64) int64 {
 	return a
 }
 
-// resumedRecords is [Records.shuffledPass] behind so many records.
+// resumedRecords is [Records.shuffledPass] after a number of records.
 func (r *Records) resumedRecords(s *graph.Scope, epoch, behind tfbridge.Output) *dataset.Dataset {
 	return r.read(r.ShuffledNumbers(s, epoch, behind))
 }

@@ -10,9 +10,9 @@ import (
 
 // # How an epoch of chunks, or of windows of drawn sizes, is resumed
 //
-// The question: a state must not hold what buffers hold, and neither chunks nor windows of
-// drawn sizes have numbers by which they could be read: where they begin depends on the
-// data, or on draws. See resume.go for those that have.
+// The question: a state must not hold what buffers hold, and neither chunks nor windows
+// of drawn sizes have numbers by which they could be read: where they begin depends on
+// the data, or on draws. See resume.go for elements with numbers.
 //
 // The answer: the epoch is read once more, in which all draws are the same, and what was
 // delivered is skipped. Epochs before it are not read. To continue late in a long epoch takes

@@ -13,8 +13,8 @@ import (
 // The question: a shuffle buffer holds what was read and not yet delivered. tf.data saves
 // all of it, 100 MB for a thousand records of 100 KB, and a run cannot continue without it.
 //
-// What was tried: to read the epoch from its begin, and to skip what was delivered
-// before. The state is small then, but resuming late in a large epoch takes as long as
+// A first attempt read the epoch from its start, and skipped the elements delivered
+// before. Then the state is small, but resuming late in a large epoch takes as long as
 // the epoch took.
 //
 // The answer: tf.data draws from a buffer by its seed and the number of elements, whatever
@@ -68,14 +68,14 @@ func (e *Epochs) ShuffledNumbers(s *graph.Scope, epoch, n tfbridge.Output) *data
 	return e.Shuffle(d, e.Shuffling.Buffer, StreamRecords, epoch).SkipOutput(n)
 }
 
-// What calls of Go return.
+// Results of calls of Go.
 var (
 	StringVector = graph.Spec{DType: tfbridge.String, Shape: tfbridge.MakeShape(-1)}
 	Int64Vector  = graph.Spec{DType: tfbridge.Int64, Shape: tfbridge.MakeShape(-1)}
 )
 
-// ReadNumbers has Go read the examples of vectors of numbers. The state of the scan is a
-// token, by which a call finds the open files.
+// ReadNumbers makes Go read the examples of vectors of numbers. The state of the scan
+// is a token, by which a call finds the open files.
 func ReadNumbers(numbers *dataset.Dataset, name string, fn feed.Func, results ...graph.Spec) *dataset.Dataset {
 	out := append([]graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}}, results...)
 	return numbers.Scan(name, []tfbridge.Output{numbers.Scope().Const(int64(0))}, func(s *graph.Scope, state, args []tfbridge.Output) (next, components []tfbridge.Output) {

@@ -35,13 +35,13 @@ type Target struct {
 	Spec   *spec.Spec // what packages order and check need
 	Seed   int64
 
-	// What every room asks for, out of Stages.
+	// Fields of Stages that all packages need.
 	Files      stage.Files
 	Reading    stage.Reading
 	Parse      stage.Parse
 	Repeat     stage.Repeat
 	Out        stage.Padded
-	Read       stage.Read     // zero where records are read by position
+	Read       stage.Read     // zero if records are read by position
 	Shuffling  *stage.Shuffle // a shuffle of records or windows; nil = off
 	ByPosition bool           // records are read by their positions
 
@@ -52,7 +52,8 @@ type Target struct {
 	// Fixed are the values of Feeds, if no run feeds them.
 	Fixed *Fixed
 
-	// Requests says that records do not come from files, and carry no locations.
+	// Order gives the tensor of each component of a batch, where parsing decides the
+	// order of the components; nil: the order of the tensors.
 	Requests bool
 
 	// Order says which component of a batch is which tensor, where parsing decides the
@@ -153,7 +154,7 @@ func (t *Target) Prepare(index int, step processing.Prepared) tfbridge.Output {
 // Inline is how small functions are called.
 func Inline() *dataset.MapOptions { return &dataset.MapOptions{Inline: true} }
 
-// Feed returns the Go functions that hand over the records.
+// Feed returns the Go functions that provide the records.
 func (t *Target) Feed() *feed.Source {
 	s := &feed.Source{
 		Files: t.Files.List, Compression: t.Reading.Compression, BufferBytes: t.Reading.BufferBytes, Epochs: t.Repeat.Epochs,
@@ -170,8 +171,8 @@ func (t *Target) CountedFiles() (paths []string, counts []int64) {
 	return paths, counts
 }
 
-// Located returns the options for decoding records, which carry their locations
-// if they come from files.
+// JoinedSize returns the number of rows of an element if a run may take several batches
+// in one, and no output otherwise.
 func (t *Target) Located(s *graph.Scope) native.DecodeOptions {
 	if t.Requests {
 		return native.DecodeOptions{}
@@ -180,8 +181,8 @@ func (t *Target) Located(s *graph.Scope) native.DecodeOptions {
 	return native.DecodeOptions{PlacedFiles: s.Const(paths)}
 }
 
-// JoinedSize returns how many rows an element has where a run may take several
-// batches in one, and else no output.
+// JoinedSize returns the number of rows of an element if a run may take several batches
+// in one, and no output otherwise.
 func (t *Target) JoinedSize() tfbridge.Output {
 	if t.Fixed != nil || !t.Engine.JoinsBatches() {
 		return tfbridge.Output{}

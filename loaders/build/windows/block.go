@@ -20,10 +20,10 @@ import (
 // each window, and windows of a few values come by the million. Joining a whole
 // file first would be fast, but a file may be larger than memory.
 //
-// The answer: files are read in blocks of a few records. A block is parsed by
-// one call, all its windows are found by arithmetic on vectors, and what it
-// leaves over goes in front of the next block. So memory holds one block and one
-// window, whatever the file's size, and the calls are as many as the blocks.
+// The answer: files are read in blocks of a few records. A block is parsed by one call,
+// all its windows are found by arithmetic on vectors, and its remainder is put in front
+// of the next block. So memory holds one block and one window, whatever the file's
+// size, and the calls are as many as the blocks.
 //
 //	records     | r0 | r1  | r2 | r3 | r4  | r5 | end
 //	blocks      [   block 0    ][    block 1    ][ empty ]
@@ -58,8 +58,8 @@ type blocks struct {
 	// apart says that the windows of a group do not follow each other in their file.
 	apart bool
 
-	// stored says that windows which are read by their positions hold what records store, as
-	// windows of the native operation do.
+	// stored says that windows which are read by their positions hold the stored values
+	// of records, as windows of the native operation do.
 	stored bool
 }
 

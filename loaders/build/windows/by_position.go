@@ -16,11 +16,11 @@ import (
 // too large to be cut first and shuffled then.
 //
 // The answer: windows have one size, so the number of a window says in which records it
-// is, and where in them. Go reads those records by their places, for some windows at
-// once, and says where each window begins and ends in what the records give. Where
-// Millrace's own operations read records, one of them does that. The rest
-// is as for windows that are cut in order: the records are parsed to joined values, and
-// the rows of the windows are gathered from these.
+// is, and where in them. Go reads those records by their positions, for some windows at
+// once, and returns where each window begins and ends in their values. Where Millrace's
+// own operations read records, one of them does that. The rest is as for windows that
+// are cut in order: the records are parsed to joined values, and the rows of the
+// windows are gathered from these.
 //
 //	order     window 7        window 2        window 9
 //	records   r14 r15 r16     r4 r5 r6        r18 r19 r20

@@ -10,19 +10,18 @@ import (
 	"millrace/tfbridge"
 )
 
-// layout says what the tensors of a block are.
+// layout describes the tensors of a block.
 type layout struct {
 	features []*spec.Feature // ordered as their values
 	unit     unit
 }
 
-// cutter cuts the windows of one file, block by block. What a block leaves
-// over goes in front of the next one, so that no more is kept than a window
-// and a block.
+// cutter cuts the windows of one file, block by block. The remainder of a block is put
+// in front of the next one, so that at most a window and a block are kept.
 //
-// Its state is the ordinal of the next window, its first unit and the number
-// of units kept, then what is kept of the blocks' tensors. The next window may
-// start beyond what is kept: a stride may be longer than a window.
+// Its state is the ordinal of the next window, its first unit and the number of units
+// kept, then the kept part of the blocks' tensors. The next window may start after the
+// kept part, because a stride may be longer than a window.
 type cutter struct {
 	layout
 	window stage.Window
@@ -46,7 +45,7 @@ func (c *cutter) initial(s *graph.Scope, block []graph.Spec) []tfbridge.Output {
 			return nil
 		}
 		empty := s.Zeros(p.DType, append([]int64{0}, dims[1:]...)...)
-		dims[0] = -1 // TensorFlow would take 0 for the length of every later state
+		dims[0] = -1 // with 0 TensorFlow would assume that length for every later state
 		state = append(state, graph.PlaceholderWithDefault(s, empty, tfbridge.MakeShape(dims...)))
 	}
 	return state
@@ -72,7 +71,7 @@ func (c *cutter) cut(s *graph.Scope, state, block []tfbridge.Output) (next, wind
 	return next, append([]tfbridge.Output{found.begins, found.ends}, c.withOffsets(s, tensors)...)
 }
 
-// keep returns the tensors without what belongs to the first units.
+// keep returns the tensors without the values of the first units.
 func (c *cutter) keep(s *graph.Scope, tensors []tfbridge.Output, units tfbridge.Output) []tfbridge.Output {
 	cut := &windowTensors{c.layout, c.withOffsets(s, tensors)}
 	var kept []tfbridge.Output

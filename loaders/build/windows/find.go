@@ -6,16 +6,15 @@ import (
 	"millrace/tfbridge"
 )
 
-// found says where windows are in the units that are there.
+// found describes the windows in the available units.
 type found struct {
 	begins, ends tfbridge.Output // one number for each window
 	count        tfbridge.Output // number of complete windows
 	next         tfbridge.Output // first unit of the window after those
 }
 
-// find finds the windows from the given one on, which begins at start. At the
-// end of the file, what remains for the next window is one as well if it is
-// long enough.
+// find finds the windows from the given one on, which begins at start. At the end of
+// the file the remainder is a window as well, if it is long enough.
 func (c *cutter) find(s *graph.Scope, window, start, available, end tfbridge.Output) *found {
 	if c.window.Min == c.window.Max {
 		return c.findEqual(s, start, available, end)
@@ -41,7 +40,7 @@ func (c *cutter) find(s *graph.Scope, window, start, available, end tfbridge.Out
 	}
 }
 
-// lastWindow returns 1 if what is left at the end is a window, else 0.
+// lastWindow returns 1 if the remainder at the end is a window, else 0.
 func (c *cutter) lastWindow(s *graph.Scope, next, available, end tfbridge.Output) tfbridge.Output {
 	left := graph.GreaterEqual(s, graph.Sub(s, available, next), s.Const(c.window.Least()))
 	return graph.Cast(s, graph.LogicalAnd(s, end, left), tfbridge.Int64)
@@ -71,9 +70,9 @@ func (c *cutter) findEqual(s *graph.Scope, start, available, end tfbridge.Output
 	}
 }
 
-// candidates returns how many windows to draw sizes for: at the end one more
-// than there can be, earlier about as many as there are likely to be. Windows
-// that are there beyond those are found with the next block.
+// candidates returns how many windows to draw sizes for: at the end one more than there
+// can be, earlier about the likely number. Further windows are found with the next
+// block.
 func (c *cutter) candidates(s *graph.Scope, start, available, end tfbridge.Output) tfbridge.Output {
 	w := c.window
 	zero, one := s.Const(int64(0)), s.Const(int64(1))
@@ -86,15 +85,15 @@ func (c *cutter) candidates(s *graph.Scope, start, available, end tfbridge.Outpu
 	if w.Stride > 0 {
 		return most
 	}
-	// Half as many again as windows of average size: the sum of so many sizes
-	// is all but never less than the room.
+	// One and a half times the number of windows of average size: the sum of that many
+	// sizes is almost always larger than the available space.
 	average := s.Const(max((w.Min+w.Max)/3, 1))
 	likely := graph.Add(s, graph.FloorDiv(s, room, average), s.Const(int64(8)))
 	return graph.Select(s, end, most, graph.Minimum(s, most, likely))
 }
 
-// place lays out n windows of the given sizes. after is where each window
-// would begin, with one more than there are windows.
+// place lays out n windows of the given sizes. after has the position where each window
+// would begin, and one more for the next window.
 func (c *cutter) place(s *graph.Scope, start, n, sizes tfbridge.Output) (begins, ends, after tfbridge.Output) {
 	zero, one := s.Const(int64(0)), s.Const(int64(1))
 	if stride := c.window.Stride; stride > 0 {

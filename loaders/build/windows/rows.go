@@ -51,7 +51,7 @@ func (b *blocks) equalRows(s *graph.Scope, f *spec.Feature, values, from, to tfb
 	return graph.GatherV2(s, values, at, 0)
 }
 
-// joinedWindows reports whether each window of a group begins where the one before
+// joinedWindows reports whether each window of a group begins where the previous one
 // ends.
 func (b *blocks) joinedWindows() bool {
 	return b.window.Stride == 0 && !b.apart
@@ -79,8 +79,8 @@ func (b *blocks) raggedRows(s *graph.Scope, values, from, to tfbridge.Output) co
 	return column.Column{Values: rowsBetween(s, values, from, to), Splits: graph.Sub(s, splits, first)}
 }
 
-// rowsBetween returns the values of windows, each of which begins where the one
-// before ends.
+// rowsBetween returns the values of windows, each of which begins where the previous
+// one ends.
 func rowsBetween(s *graph.Scope, values, from, to tfbridge.Output) tfbridge.Output {
 	return graph.Rows(s, values, graph.Subscript(s, from, graph.At(0)), graph.Subscript(s, to, graph.At(-1)))
 }

@@ -50,8 +50,8 @@ func (b *Builder) groups(d *dataset.Dataset) *dataset.Dataset {
 			return b.blocks.rows(s, args[0], args[1], args[windowEnds:])
 		}, target.Inline())
 	}
-	// Windows that overlap are copied, so that a block of them may be many
-	// times the block: only so many at a time.
+	// Overlapping windows are copied, so the windows of a block may be many times as
+	// large as the block. So only a limited number is made at a time.
 	return d.FlatMap("windows", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		ends := dataset.FromSlices(s, args[0], args[1]).Batch(b.Engine.WindowsAtOnce(), false)
 		return ends.Map("group", func(s *graph.Scope, ends []tfbridge.Output) []tfbridge.Output {

@@ -10,8 +10,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// unit is what windows are counted in. It says where units are in what is
-// parsed of a block of records.
+// unit is the unit in which windows are counted. It computes the places of units in the
+// parsed records of a block.
 type unit interface {
 	// count returns how many units the parsed records hold, given how many
 	// records they are.

@@ -31,9 +31,9 @@ func New(t *target.Target) *Builder {
 
 // Batches batches the windows of [Builder.Stream].
 //
-// Windows of one shape become the plan's tensors group by group, as soon as
-// they are cut. Others travel as ragged rows and become tensors batch by
-// batch: a function call for each window would take longer than all the rest.
+// Windows of one shape become the plan's tensors group by group, as soon as they are
+// cut. Others travel as ragged rows and become tensors batch by batch: a function call
+// for each window would take longer than all other work.
 func (b *Builder) Batches(d *dataset.Dataset) *dataset.Dataset {
 	if b.Engine.Native().Applied {
 		return b.batchNative(d)
