@@ -19,7 +19,7 @@ type Index struct {
 	Records     int64
 	MaxRecord   int64   // data bytes of the largest record
 	DataBytes   int64   // bytes of all records, without headers and checksums
-	Layout      *Layout // set if [ScanAllOptions].Layout; else nil
+	Layout      *Layout // set with [ScanAllOptions].Layout; else nil
 
 	// Digest is the SHA-256 of the header and the data's checksum of every record, 16
 	// bytes each, so it identifies the data. It is set with Layout.
