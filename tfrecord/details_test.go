@@ -119,7 +119,7 @@ func TestGzipFlags(t *testing.T) {
 	}
 }
 
-// The checksum of a gzip header is that of the header's bytes.
+// The checksum of a gzip header covers the header's bytes.
 func TestGzipHeaderChecksum(t *testing.T) {
 	plain := corrupt.Gzip(corrupt.File())
 	head := append(bytes.Clone(plain[:10]), "name\x00"...)

@@ -46,7 +46,7 @@ func LSTM(n *Net, x tfbridge.Output, units int64, o *RecurrentOptions) tfbridge.
 }
 
 // SimpleRNN is keras.layers.SimpleRNN over x of shape [batch, steps, features]. The
-// result has the shape of that of [LSTM].
+// result has the same shape as with [LSTM].
 //
 //	h := tanh(x W + h U + b)
 func SimpleRNN(n *Net, x tfbridge.Output, units int64, o *RecurrentOptions) tfbridge.Output {
@@ -64,7 +64,7 @@ func SimpleRNN(n *Net, x tfbridge.Output, units int64, o *RecurrentOptions) tfbr
 }
 
 // GRU is keras.layers.GRU, with reset_after, over x of shape [batch, steps, features].
-// The result has the shape of that of [LSTM].
+// The result has the same shape as with [LSTM].
 //
 //	xz, xr, xg = split(x W + b)        hz, hr, hg = split(h U + d)
 //	z = sigmoid(xz + hz)               r = sigmoid(xr + hr)

@@ -41,7 +41,7 @@ func New(m Model, signature string, o *Options) (*Batcher, error) {
 	return b, nil
 }
 
-// Predict runs the signature on the rows of inputs, together with those of other
+// Predict runs the signature on the rows of inputs, together with rows of other
 // goroutines. outputs names the outputs to return; none stands for all. Inputs and
 // results are as those of [graph.Model.Call]. All inputs have the same first dimension,
 // the number of rows, and so have the results. A request whose inputs differ in their

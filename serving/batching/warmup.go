@@ -9,7 +9,7 @@ import (
 // WarmUp runs the model on copies of a request in every allowed batch size or, if any
 // size is allowed, on the request alone. The first run of a size takes longer than
 // later ones, because TensorFlow prepares it. WarmUp does not use the queue, so call it
-// before requests come. Its errors are those of Predict.
+// before requests come. Its errors are Predict's.
 func (b *Batcher) WarmUp(ctx context.Context, inputs map[string]any) error {
 	r, made, err := b.newRequest(inputs)
 	defer closeAll(made)

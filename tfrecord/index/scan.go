@@ -33,7 +33,7 @@ type File struct {
 
 // Scan returns the number of records of each file, and with [Options.Layout] their
 // locations, in the order of paths. If an index file matches its data the data file is
-// not scanned. Errors are those of [tfrecord.ScanAll]. A problem with an index file is
+// not scanned. Errors are as for [tfrecord.ScanAll]. A problem with an index file is
 // not an error. Scan may be called concurrently.
 func Scan(ctx context.Context, paths []string, o *Options) ([]File, error) {
 	if o == nil {

@@ -72,7 +72,7 @@ func signature(m Model, key string) (tfbridge.Signature, error) {
 	return sig, nil
 }
 
-// checkNames compares the names of a request with those of the signature.
+// checkNames compares the names of a request with the signature's names.
 func checkNames(sig tfbridge.Signature, r *servingproto.PredictRequest) error {
 	var extra, missing []string
 	for name := range r.GetInputs() {
