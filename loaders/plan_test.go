@@ -73,6 +73,10 @@ func TestPlan(t *testing.T) {
 		},
 	}}
 	got.NativeLibrary = "" // it depends on what is built
+	if len(got.Args) == 0 || got.Args["min_window"] != "1" {
+		t.Errorf("the arguments for a digest are %v", got.Args)
+	}
+	got.Args = nil // the text of each key of args
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Check (-want +got):\n%s", diff)
 	}
