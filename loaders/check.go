@@ -15,6 +15,7 @@ type CheckOptions struct {
 	Keep        []string           // tensors that the config must provide beside the model's inputs, such as labels
 	KeptFor     map[string]string  // what needs a tensor of Keep, for messages: "the loss"; may be nil
 	Replace     []spec.Replacement // take the place of the config's arguments; CheckPart ignores them
+	Mode        string             // spec.ModeTrain or spec.ModeEval: which processing steps are carried out; "": what the config says
 	Seed        *int64             // replaces the config's seed; nil: the config's, or else a fresh one
 	Root        string             // the folder in which all paths must stay; "": any path
 	MemoryLimit int64              // bytes that the buffers of the pipeline may hold; 0: not checked
@@ -51,7 +52,7 @@ func CheckPart(r *decl.Reporter, config *spec.Config, o *CheckOptions) (*Plan, d
 
 // spec returns the options for package spec.
 func (o *CheckOptions) spec() *spec.Options {
-	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Replace: o.Replace, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit, ManifestOnly: o.ManifestOnly}
+	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Replace: o.Replace, Mode: o.Mode, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit, ManifestOnly: o.ManifestOnly}
 }
 
 // plan returns the plan of a checked config, nil if there is no checked config.

@@ -53,11 +53,10 @@ class PartOrder {
 
   const Shuffling shuffling_;
   const int64_t seed_, block_, mixed_, records_;
-  int64_t pass_ = -1;  // the pass of order_
-  Permutation order_;  // permutation of the records, or of the blocks
-  int64_t short_at_ =
-      0;                 // position of the last block, which may be short
-  int64_t window_ = -1;  // the window of mix_
+  int64_t pass_ = -1;     // the pass of order_
+  Permutation order_;     // permutation of the records, or of the blocks
+  int64_t short_at_ = 0;  // position of the last block, which may be short
+  int64_t window_ = -1;   // the window of mix_
   Permutation mix_;
 };
 

@@ -13,6 +13,7 @@ import (
 	"millrace/internal/base/regularfile"
 	"millrace/loaders"
 	"millrace/loaders/decl"
+	loader "millrace/loaders/spec"
 	"millrace/observe"
 	"millrace/tfbridge"
 )
@@ -157,7 +158,7 @@ func (c *checker) loaders() {
 		seed = config.Seed
 	}
 	if t := &config.Train; t.At != nil && !t.Bad("loader") {
-		c.run.TrainPlan = c.loader(&t.Loader, c.names(config.Model.TrainSignature()), c.trainKeep(), seed)
+		c.run.TrainPlan = c.loader(&t.Loader, c.names(config.Model.TrainSignature()), c.trainKeep(), seed, loader.ModeTrain)
 		if p := c.run.TrainPlan; p != nil && p.Epochs == 0 && t.Steps == nil && config.Stop == nil {
 			c.report.Warn(t.At, "the loader repeats its data without end, and neither train.steps nor stop ends the run: it goes on until a signal stops it")
 		}
@@ -166,7 +167,7 @@ func (c *checker) loaders() {
 	if e == nil || e.At == nil || e.Bad("loader", "metrics") {
 		return
 	}
-	c.run.EvaluatePlan = c.loader(&e.Loader, c.names(config.Model.EvaluateSignature()), c.evaluateKeep(), seed)
+	c.run.EvaluatePlan = c.loader(&e.Loader, c.names(config.Model.EvaluateSignature()), c.evaluateKeep(), seed, loader.ModeEval)
 	if p := c.run.EvaluatePlan; p != nil && p.Epochs == 0 && e.Steps == nil {
 		d := c.report.Report(e.Key("loader"), "the loader repeats its data without end, so an evaluation would never end")
 		d.Hint = "set the loader's args.epochs to 1, or evaluate.steps"
@@ -185,9 +186,9 @@ func (c *checker) names(signature string) *loaders.ModelNames {
 	return names
 }
 
-// loader checks one loader.
-func (c *checker) loader(l *Loader, names *loaders.ModelNames, keep kept, seed *int64) *loaders.Plan {
-	o := &loaders.CheckOptions{Model: names, Keep: keep.names, KeptFor: keep.by, Seed: seed, Runtime: c.o.Runtime}
+// loader checks one loader. Its processing steps are carried out in a mode.
+func (c *checker) loader(l *Loader, names *loaders.ModelNames, keep kept, seed *int64, mode string) *loaders.Plan {
+	o := &loaders.CheckOptions{Model: names, Keep: keep.names, KeptFor: keep.by, Mode: mode, Seed: seed, Runtime: c.o.Runtime}
 	var plan *loaders.Plan
 	var problems diag.List
 	if l.A != nil {

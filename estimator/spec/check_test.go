@@ -18,6 +18,7 @@ import (
 	"millrace/estimator/spec"
 	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
+	loader "millrace/loaders/spec"
 )
 
 // check checks a run config over points, with MODEL for the classifier's folder.
@@ -295,5 +296,18 @@ func TestSchema(t *testing.T) {
 		if err := schema.Validate(v); (err == nil) != good {
 			t.Errorf("%s: %v", config, err)
 		}
+	}
+}
+
+// The data of a training are processed in mode train, those of an evaluation in mode eval,
+// whatever their configs say.
+func TestModes(t *testing.T) {
+	run, problems := check(t, `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}}, "train": {"loader": "loader.json"},
+		"evaluate": {"loader": "loader.json"}}`)
+	if run == nil {
+		t.Fatal(problems)
+	}
+	if train, evaluate := run.TrainPlan.Mode, run.EvaluatePlan.Mode; train != loader.ModeTrain || evaluate != loader.ModeEval {
+		t.Errorf("modes %q and %q", train, evaluate)
 	}
 }

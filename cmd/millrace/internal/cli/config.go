@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"millrace"
 	"millrace/loaders"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/window"
@@ -18,6 +19,7 @@ type ConfigFlags struct {
 	root string
 	all  bool
 	args []string
+	mode string
 	Keep []string
 	set  *pflag.FlagSet
 }
@@ -28,6 +30,7 @@ func (f *ConfigFlags) Add(c *cobra.Command) {
 	f.set.Int64Var(&f.seed, "seed", 0, "use the seed `N` instead of the config's")
 	f.set.BoolVar(&f.all, "check-records", false, "compare every record with the manifest before the first batch, in a pass over the data")
 	f.set.StringArrayVar(&f.args, "set", nil, "use `KEY=JSON` in place of the config's args.KEY, as in --set epochs=1; may be repeated")
+	f.set.StringVar(&f.mode, "mode", "", "carry out the processing steps of `MODE`, train or eval, instead of the config's mode")
 	f.set.StringVar(&f.root, "root", "", "refuse paths outside the folder `DIR`")
 }
 
@@ -44,6 +47,12 @@ const KeepToCheck = "the config must also give the tensor `NAME`, which the mode
 // returns all problems.
 func (p *Program) Check(path string, f *ConfigFlags, names *loaders.ModelNames) (*loaders.Plan, error) {
 	o := &loaders.CheckOptions{Model: names, Keep: f.Keep, Root: f.root, CheckRecords: f.all, Runtime: p.RuntimeOptions()}
+	switch {
+	case f.mode == spec.ModeTrain || f.mode == spec.ModeEval:
+		o.Mode = f.mode
+	case f.mode != "":
+		return nil, millrace.Errorf(millrace.ErrConfig, "--mode is %q, want %s or %s", f.mode, spec.ModeTrain, spec.ModeEval)
+	}
 	if f.set.Changed("seed") {
 		o.Seed = &f.seed
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"strings"
 
@@ -100,8 +101,8 @@ func (m *ModelFlags) Names(p *Program) (*loaders.ModelNames, error) {
 	return checked.Names("")
 }
 
-// CheckWithModel reads and checks the model, then checks the config against it.
-// Each file is read once, and nothing is loaded.
+// CheckWithModel reads and checks the model, then checks the config against it, in mode eval
+// unless the flags say otherwise. Each file is read once, and nothing is loaded.
 func (p *Program) CheckWithModel(config string, f *ConfigFlags, m *ModelFlags, listener *observe.Listener) (*estimator.CheckedModel, *loaders.Plan, error) {
 	checked, err := m.Read(p, listener)
 	if err != nil {
@@ -111,6 +112,7 @@ func (p *Program) CheckWithModel(config string, f *ConfigFlags, m *ModelFlags, l
 	if err != nil {
 		return nil, nil, err
 	}
+	f.mode = cmp.Or(f.mode, spec.ModeEval)
 	plan, err := p.Check(config, f, names)
 	return checked, plan, err
 }

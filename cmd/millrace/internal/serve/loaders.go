@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/loaders"
+	"millrace/loaders/spec"
 	"millrace/serving"
 )
 
@@ -28,7 +29,7 @@ func (f *serveFlags) plans(p *program, configs []serving.ModelConfig) (map[strin
 		case !served[name] && f.configFile == "":
 			return nil, millrace.Errorf(millrace.ErrConfig, "--loader %s: no model %s is served, only %q", millrace.Quote(loader), millrace.Quote(name), slices.Sorted(maps.Keys(served)))
 		}
-		plan, problems := loaders.Check(config, &loaders.CheckOptions{ManifestOnly: true, Runtime: p.RuntimeOptions()})
+		plan, problems := loaders.Check(config, &loaders.CheckOptions{ManifestOnly: true, Mode: spec.ModeEval, Runtime: p.RuntimeOptions()})
 		if plan == nil {
 			return nil, problems
 		}
