@@ -22,6 +22,7 @@ import (
 // is left of the rate at three times the load.
 const (
 	goalQueueDelay = 50 * time.Millisecond // --max-queue-delay of the overloaded server
+	goalLimit      = 2 * goalQueueDelay    // an answer of the overloaded server that takes longer is of no use
 	goalTimes      = 3                     // as much load as the best rate
 	overloaders    = 4096                  // connections of the overload
 	saturators     = 64                    // connections of the best rate
@@ -154,7 +155,10 @@ func (s *serving) overloaded(ctx context.Context, g *goalRound, at *server, over
 	if err != nil {
 		return err
 	}
-	g.Good, g.Late = r.Throughput(), r.Lost+r.Unsent
+	g.Late = r.Lost + r.Unsent
+	if good := r.Answers[http.StatusOK]; good != nil {
+		g.Good = float64(good.Within(goalLimit)) / r.Seconds
+	}
 	if refused := r.Answers[http.StatusServiceUnavailable]; refused != nil {
 		g.RefusalS = refused.Percentile(99).Seconds()
 	}

@@ -43,7 +43,7 @@ func goalRows() []row {
 		rows = append(rows,
 			row{fmt.Sprintf("%s, p99 within %v", kind, servingLimit), of(func(g *goalRound) float64 { return g.OursWithin.RequestsPerS }),
 				of(func(g *goalRound) float64 { return g.TheirsWithin.RequestsPerS }), requestRate, within},
-			row{kind + ", pinned: goodput at three times the load, against the best rate", of(func(g *goalRound) float64 { return g.Good }),
+			row{fmt.Sprintf("%s, pinned: answers within %v at three times the load, against the best rate", kind, goalLimit), of(func(g *goalRound) float64 { return g.Good }),
 				of(func(g *goalRound) float64 { return g.Best.RequestsPerS }), requestRate, target{atLeast: goodputTarget}},
 			row{kind + ", pinned: p99 of a refusal", of(func(g *goalRound) float64 { return g.RefusalS }), goal(refusalTarget), milliseconds, target{atMost: 1}})
 		rows = append(rows, row{kind + ", pinned: requests that got no answer there", of(func(g *goalRound) float64 { return float64(g.Late) }), goal(1), count, target{}})

@@ -41,6 +41,17 @@ func (h *Histogram) Add(d time.Duration) {
 	h.counts[bucket(uint64(max(d, 0)))]++
 }
 
+// Within returns how many durations were at most d, up to the width of a bucket.
+func (h *Histogram) Within(d time.Duration) int64 {
+	var n int64
+	for i, count := range h.counts[:bucket(uint64(max(d, 0)))+1] {
+		if top(i) <= d {
+			n += count
+		}
+	}
+	return n
+}
+
 // Percentile returns a duration that the given percentage of the durations do not
 // exceed, 0 for an empty histogram.
 func (h *Histogram) Percentile(percent float64) time.Duration {

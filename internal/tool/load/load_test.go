@@ -156,6 +156,12 @@ func TestHistogram(t *testing.T) {
 			t.Errorf("percentile %v: got %v, want %v", percent, time.Duration(got), time.Duration(want))
 		}
 	}
+	for _, ms := range []int64{-1, 0, 1, 50, 99} {
+		want := float64(max(ms, 0)) * 1000
+		if got := float64(h.Within(time.Duration(ms) * time.Millisecond)); got > want+1 || got < want*0.983-1 {
+			t.Errorf("within %d ms: got %v, want about %v", ms, got, want)
+		}
+	}
 	h.Add(-1)
 	h.Add(1 << 62)
 	if h.Max != 1<<62 || h.N != 100_002 {
