@@ -15,7 +15,7 @@ import (
 // NormalizeArgs are the arguments of a step of type normalize.
 type NormalizeArgs struct {
 	decl.Object
-	Mean processing.Value `json:"mean" decl:"required" doc:"What is subtracted: a number, a list of numbers along the last axis, or {\"from\": FILE, \"tensor\": NAME} to take the mean that millrace analyze has written."`
+	Mean processing.Value `json:"mean" decl:"required" doc:"What is subtracted: a number, a list of numbers along the last axis, or {\"from\": FILE, \"tensor\": NAME} to take the mean from a file of statistics, which is JSON of the form {\"tensors\": {NAME: {\"mean\": [0], \"std\": [1]}}}."`
 	Std  processing.Value `json:"std" decl:"required" doc:"What the difference is divided by, in the same form."`
 }
 
@@ -94,11 +94,14 @@ func (a *NormalizeArgs) numbers(c *processing.Context, key string, v processing.
 	return list, true, true
 }
 
+// statisticsForm shows what a file of statistics is.
+const statisticsForm = `{"tensors": {"NAME": {"mean": [0], "std": [1]}}}`
+
 // maxStatistics is how large a file of statistics may be.
 const maxStatistics = 64 << 20
 
-// statistics reads a number for each value of the last axis from a file that millrace analyze
-// has written.
+// statistics reads a number for each value of the last axis from a file of
+// statistics.
 func statistics(c *processing.Context, at *jsonpos.Node, key string, v processing.Value) ([]float64, bool) {
 	from, name := v.Key("from"), v.Key("tensor")
 	for k := range v.Members() {
@@ -113,14 +116,14 @@ func statistics(c *processing.Context, at *jsonpos.Node, key string, v processin
 	}
 	text, ok := c.Read(from, from.Text(), maxStatistics)
 	if !ok {
-		c.Reporter.List[len(c.Reporter.List)-1].Hint = "millrace analyze CONFIG --out " + from.Text() + " writes it"
+		c.Reporter.List[len(c.Reporter.List)-1].Hint = "a file of statistics is JSON of the form " + statisticsForm
 		return nil, false
 	}
 	var file struct {
 		Tensors map[string]struct{ Mean, Std []float64 } `json:"tensors"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
-		c.Report(from, "%s is not a file of statistics: %v", decl.Quote(from.Text()), err)
+		c.Report(from, "%s is not a file of statistics: %v", decl.Quote(from.Text()), err).Hint = "it is JSON of the form " + statisticsForm
 		return nil, false
 	}
 	found, ok := file.Tensors[name.Text()]
