@@ -147,7 +147,7 @@ func TestOverloadedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0)) // as the command serve does
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))) // as the command serve does
 	ballast := make([]byte, 128<<20)
 	defer runtime.KeepAlive(ballast)
 	timed := &refusals{begun: map[net.Conn]time.Time{}}

@@ -159,11 +159,15 @@ func TestFloods(t *testing.T) {
 			if more := mostGoroutines(func() { most, sent = tt.flood(c) }); more > maxStreams+200 {
 				t.Errorf("%s: %d goroutines more", tt.name, more)
 			}
-			if tt.ends && sent == most {
-				t.Errorf("%s: the server took all %d", tt.name, sent)
+			if !tt.ends {
+				c.Close()
+			}
+			select { // the server may end the connection after the last frame
+			case <-c.ended:
+			case <-time.After(time.Minute):
+				t.Errorf("%s: the server keeps the connection after %d of %d", tt.name, sent, most)
 			}
 			c.Close()
-			<-c.ended
 		})
 		waitEmpty(t, s)
 	}

@@ -11,11 +11,11 @@ import (
 // given number of bytes. The settings hold until the returned function is called.
 // Settings in the environment take precedence.
 func tuneGo(requests int64) (end func()) {
-	spreadProcessors()
-	keep, unlimit := collectLate(), limitHeap(requests)
+	gather, keep, unlimit := spreadProcessors(), collectLate(), limitHeap(requests)
 	return func() {
 		unlimit()
 		keep()
+		gather()
 	}
 }
 
@@ -42,11 +42,15 @@ func collectLate() (end func()) {
 // processors, unless the environment sets the number. A run of a model is a call into
 // C. It occupies one of these places until the scheduler notices, after up to 10 ms.
 // With one place for each processor, runs would take all places, and requests that have
-// arrived would not be read meanwhile.
-func spreadProcessors() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
+// arrived would not be read meanwhile. The returned function sets the number as it was:
+// a process that serves again and again would otherwise double it each time.
+func spreadProcessors() (end func()) {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return func() {}
 	}
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(2 * before)
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 // heapRest is the memory for the server's connections and garbage, in addition to the

@@ -1,0 +1,22 @@
+package serve
+
+import (
+	"runtime"
+	"testing"
+)
+
+// A server leaves Go's scheduler as it found it.
+func TestTuneGo(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "")
+	before := runtime.GOMAXPROCS(0)
+	for range 2 {
+		end := tuneGo(1 << 20)
+		if got := runtime.GOMAXPROCS(0); got != 2*before {
+			t.Errorf("%d goroutines at a time, want %d", got, 2*before)
+		}
+		end()
+	}
+	if got := runtime.GOMAXPROCS(0); got != before {
+		t.Errorf("%d goroutines at a time after the end, want %d", got, before)
+	}
+}
