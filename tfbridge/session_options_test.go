@@ -120,3 +120,15 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 }
+
+// TensorFlow reads the key of collective operations.
+func TestCollectiveKey(t *testing.T) {
+	got := &tfproto.RunOptions{}
+	if err := proto.Unmarshal((&RunOptions{CollectiveKey: 7}).encode(), got); err != nil {
+		t.Fatal(err)
+	}
+	want := &tfproto.RunOptions{Experimental: &tfproto.RunOptions_Experimental{CollectiveGraphKey: 7}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -43,7 +43,7 @@ func TestReplicasChild(t *testing.T) {
 	if len(addresses) == 0 {
 		t.Skip("a part of TestReplicas")
 	}
-	for name, rows := range map[string]int{"equal parts": 4, "unequal parts": 5, "a part without rows": 2} {
+	for name, rows := range map[string]int{"equal parts": 6, "unequal parts": 5, "a part without rows": 2} {
 		want, err := trainRows(t.Context(), rows, nil, nil)
 		if err != nil {
 			t.Fatal(err)
