@@ -10,7 +10,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync"
 	"unsafe"
 
 	"millrace"
@@ -39,16 +38,7 @@ type ServerOptions struct {
 // in a network whose machines you trust.
 //
 // A Server is safe for concurrent use.
-type Server struct {
-	ptr    *C.TF_Server
-	target string
-}
-
-// servers keeps the servers of the process: a finalizer must not free them.
-var servers struct {
-	sync.Mutex
-	all []*Server
-}
+type Server struct{ target string }
 
 // Fields of the ServerDef message and of the messages in it.
 const (
@@ -78,21 +68,17 @@ func NewServer(o *ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	def := o.encode()
-	s := &Server{}
+	var p *C.TF_Server // nobody frees it: that would end the process
 	err := check("TF_NewServer", func(st *C.TF_Status) {
-		s.ptr = C.TF_NewServer(unsafe.Pointer(unsafe.SliceData(def)), C.size_t(len(def)), st)
+		p = C.TF_NewServer(unsafe.Pointer(unsafe.SliceData(def)), C.size_t(len(def)), st)
 	})
 	if err == nil {
-		err = check("TF_ServerStart", func(st *C.TF_Status) { C.TF_ServerStart(s.ptr, st) })
+		err = check("TF_ServerStart", func(st *C.TF_Status) { C.TF_ServerStart(p, st) })
 	}
 	if err != nil {
 		return nil, millrace.Errorf(millrace.ErrRuntime, "the server of task %d of job %q at %s: %w; is the port free?", o.Task, o.Job, o.address(), err)
 	}
-	s.target = C.GoString(C.TF_ServerTarget(s.ptr))
-	servers.Lock()
-	defer servers.Unlock()
-	servers.all = append(servers.all, s)
-	return s, nil
+	return &Server{target: C.GoString(C.TF_ServerTarget(p))}, nil
 }
 
 // Target returns what SessionOptions.Target takes to run on the server: "grpc://HOST:PORT".

@@ -125,7 +125,7 @@ func near(t *testing.T, got, want string) {
 // Processes that would train something else all end with the same words, before a step.
 func TestTrainTogetherRefuses(t *testing.T) {
 	testruntime.Need(t)
-	_, together := togetherConfig(t)
+	alone, together := togetherConfig(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	first, second := startWorker(t, 0, together, dir), startWorker(t, 1, together, dir, "--steps", "46")
 	first.ends(t, 2)
@@ -147,9 +147,11 @@ func TestTrainTogetherRefuses(t *testing.T) {
 			t.Errorf("%q: %s", args, said)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "millrace", "train", together, "--dir", dir, "--trusted-network")
-	cmd.Env = append(os.Environ(), `TF_CONFIG={"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}`)
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "contradict each other") {
-		t.Errorf("%v\n%s", err, out)
+	for _, args := range [][]string{{together}, {alone, "--task", "worker:0"}} {
+		cmd := exec.CommandContext(t.Context(), "millrace", append([]string{"train", "--dir", dir, "--trusted-network"}, args...)...)
+		cmd.Env = append(os.Environ(), `TF_CONFIG={"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}`)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "contradict each other") {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 }

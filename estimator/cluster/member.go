@@ -43,7 +43,6 @@ const job = "worker"
 type Member struct {
 	Spec
 	options Options
-	server  *tfbridge.Server
 	session *tfbridge.SessionOptions
 	gathers atomic.Int64 // how often gather was called: each call is a separate collective instance
 }
@@ -70,12 +69,12 @@ func Join(s *Spec, o *Options) (*Member, error) {
 	session.DeviceFilters = []string{server.Device()}
 	session.Timeout = m.options.Timeout
 	server.Session = &session
-	var err error
-	if m.server, err = tfbridge.NewServer(server); err != nil {
+	started, err := tfbridge.NewServer(server)
+	if err != nil {
 		return nil, err
 	}
 	own := session
-	own.Target = m.server.Target()
+	own.Target = started.Target()
 	m.session = &own
 	return m, nil
 }
@@ -134,10 +133,9 @@ func hash(text string) int64 {
 // gather returns the values of all processes, by rank.
 func (m *Member) gather(ctx context.Context, values []int64) ([][]int64, error) {
 	s, instance := graph.NewScope(), m.gathers.Add(1)
-	size := int64(len(m.Workers))
 	row := s.Const([][]int64{values})
 	all := s.Op1("CollectiveGather", map[string]any{
-		"group_size": size, "group_key": int64(2), "instance_key": instance, "shape": tfbridge.MakeShape(0),
+		"group_size": int64(len(m.Workers)), "group_key": int64(2), "instance_key": instance, "shape": tfbridge.MakeShape(0),
 		"communication_hint": "ring", "timeout_seconds": float32(m.options.Timeout.Seconds()),
 	}, row)
 	g, err := s.Finalize()

@@ -73,6 +73,10 @@ func (f *clusterFlags) of(r *run.Run) (*cluster.Spec, error) {
 		if s = (&cluster.Spec{Workers: c.Worker, Rank: rank}); len(c.Worker) == 1 {
 			s = nil
 		}
+	} else if rank, err := f.rank(); err != nil {
+		return nil, err
+	} else if s != nil && rank != s.Rank {
+		return nil, at("--task and TF_CONFIG contradict each other: this is %s, and this is %s", f.task, taskPrefix+strconv.Itoa(s.Rank))
 	} else if f.task != "" && s == nil {
 		return nil, at("--task is %s, and there is no cluster: neither the config nor TF_CONFIG names one", f.task)
 	}
