@@ -148,7 +148,7 @@ func TestTrainTogetherRefuses(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{together}, {alone, "--task", "worker:0"}} {
-		cmd := exec.CommandContext(t.Context(), "millrace", append([]string{"train", "--dir", dir, "--trusted-network"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), "millrace", append([]string{"train", "--dir", dir}, args...)...)
 		cmd.Env = append(os.Environ(), `TF_CONFIG={"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}`)
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "contradict each other") {
 			t.Errorf("%v\n%s", err, out)
