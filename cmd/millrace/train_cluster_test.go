@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"millrace/internal/test/address"
@@ -91,18 +94,63 @@ func TestTrainTogether(t *testing.T) {
 	}
 	near(t, string(got), string(want))
 
-	first := startWorker(t, 0, together, killed)
-	killAt(t, 8, "train", together, "--dir", killed, "--task", "worker:1", "--trusted-network")
-	first.ends(t, 8)
-	if said := first.said.String(); !strings.Contains(said, "another process of the cluster failed") {
+	first := startWorker(t, 0, together, killed, "--restarts", "3")
+	killChildAt(t, 8, "train", together, "--dir", killed, "--task", "worker:1", "--trusted-network", "--restarts", "3")
+	first.ends(t, 0)
+	if said := first.said.String(); !strings.Contains(said, "another process of the cluster failed; restart 1 of 3") {
 		t.Error(said)
 	}
-	second = startWorker(t, 1, together, killed)
-	trained(t, 0, "train", together, "--dir", killed, "--task", "worker:0", "--trusted-network")
-	second.ends(t, 0)
 	if x, y := variablesAt(t, two, 45), variablesAt(t, killed, 45); len(x) == 0 || !maps.Equal(x, y) {
 		t.Error("after a kill the variables differ")
 	}
+}
+
+// killChildAt runs a training that restarts itself, kills the process that trains after some
+// lines of its progress, and waits for the end.
+func killChildAt(t *testing.T, lines int, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "millrace", args...)
+	pipe, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(pipe)
+	var text strings.Builder
+	for n := 0; said.Scan(); n++ {
+		if fmt.Fprintln(&text, said.Text()); n == lines {
+			if err := syscall.Kill(onlyChild(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(text.String(), "ended by SIGKILL; restart 1 of 3") {
+		t.Fatalf("%v\n%s", err, text.String())
+	}
+}
+
+// onlyChild returns the child of a process.
+func onlyChild(t *testing.T, parent int) int {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []string
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		children = append(children, strings.Fields(string(text))...)
+	}
+	child, err := strconv.Atoi(strings.Join(children, " "))
+	if err != nil {
+		t.Fatalf("the children are %q", children)
+	}
+	return child
 }
 
 // near compares what logs say of steps and losses.

@@ -2,6 +2,7 @@
 package childproc
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 )
@@ -13,6 +14,20 @@ import (
 // goroutine on that thread.
 func Run(cmd *exec.Cmd) error {
 	attach(cmd)
+	return run(cmd)
+}
+
+// RunUntil runs a command as Run does, except that canceling the command's context sends it
+// the signal that stop returns, and leaves its children alone. RunUntil then waits until the
+// command ends.
+func RunUntil(cmd *exec.Cmd, stop func() os.Signal) error {
+	attach(cmd)
+	cmd.Cancel = func() error { return cmd.Process.Signal(stop()) }
+	return run(cmd)
+}
+
+// run keeps its goroutine on the thread that starts the command.
+func run(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	return cmd.Run()

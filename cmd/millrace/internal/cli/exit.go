@@ -18,6 +18,9 @@ const (
 	exitPipe     = 128 + int(syscall.SIGPIPE)
 )
 
+// ExitPeer is the exit code of a process whose peers in a cluster failed.
+const ExitPeer = 8
+
 // exitCodes are the codes of the classes of failure.
 var exitCodes = map[millrace.Class]int{
 	millrace.ErrConfig:      2,
@@ -32,7 +35,7 @@ var exitCodes = map[millrace.Class]int{
 	millrace.ErrTransient:   7,
 	millrace.ErrOverloaded:  7,
 	millrace.ErrRuntime:     7,
-	millrace.ErrPeer:        8,
+	millrace.ErrPeer:        ExitPeer,
 	millrace.ErrCanceled:    130,
 }
 
@@ -53,6 +56,13 @@ func exitCode(err error) int {
 	}
 	return exitInternal
 }
+
+// ChildError is the failure of a child process that has printed the reason itself. The
+// program ends with the child's exit code.
+type ChildError struct{ Code int }
+
+// Error returns the exit code as text.
+func (c ChildError) Error() string { return fmt.Sprintf("the child process ended with exit code %d", c.Code) }
 
 // Silent is an error that the command has already printed.
 type Silent struct{ Err error }

@@ -46,6 +46,10 @@ func (p *Program) finish(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
 	}
+	var child ChildError
+	if errors.As(err, &child) {
+		return child.Code
+	}
 	var stopped SignalError
 	if errors.As(context.Cause(ctx), &stopped) {
 		if !errors.Is(err, millrace.ErrCanceled) && !errors.Is(err, context.Canceled) {

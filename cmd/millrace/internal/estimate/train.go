@@ -34,7 +34,8 @@ type trainFlags struct {
 	histograms int64
 	profile    stepsFlag
 
-	cluster clusterFlags
+	cluster  clusterFlags
+	restarts int
 }
 
 func (p *program) trainCommand() *cobra.Command {
@@ -61,7 +62,7 @@ log.ndjson say what changed.
 One process at a time trains in a folder, or the processes of the config's
 cluster or of TF_CONFIG train together: each runs this command with its own
 --task, and takes its part of every batch. If one fails, the others end with
-exit code 8; start all again.
+exit code 8. Start all again, or give all --restarts N.
 
 A loss that is not finite ends the run with exit code 4. The checkpoints before
 it stay.
@@ -80,6 +81,10 @@ result depends on the order of threads are not used.`,
 				return cli.Usagef(c, "--steps must be at least 1, got %d", flags.steps)
 			case c.Flags().Changed("histograms") && flags.histograms < 1:
 				return cli.Usagef(c, "--histograms must be at least 1, got %d", flags.histograms)
+			case flags.restarts < 0:
+				return cli.Usagef(c, "--restarts must not be negative, got %d", flags.restarts)
+			case flags.restarts > 0 && os.Getenv(restartedEnv) == "":
+				return p.supervise(c.Context(), flags.restarts)
 			}
 			return p.train(c.Context(), args[0], &flags)
 		},
@@ -92,6 +97,7 @@ result depends on the order of threads are not used.`,
 	f.StringVar(&flags.init, "init", "", "begin with `WEIGHTS`, in place of init in the config: a SavedModel, a checkpoint, a .weights.h5, .keras or .safetensors file")
 	f.StringSliceVar(&flags.changed, "allow-changed", nil, "go on although `KEY,...` differ from the checkpoint: model, signature, loss, variables, optimizer, loader, manifest or seed")
 	f.Int64Var(&flags.histograms, "histograms", 0, "write histograms of the variables, and of the gradients where the run config names an optimizer, every `N` steps")
+	f.IntVar(&flags.restarts, "restarts", 0, "after a failure of another process of the cluster, or a kill, go on from the last checkpoint, at most `N` times")
 	f.Var(&flags.profile, "profile", "trace the steps `FIRST:LAST` for TensorBoard, and as a timeline in RUN_DIR/profile that chrome://tracing and Perfetto show")
 	f.BoolVar(&flags.json, "json", false, "print a JSON object at the end")
 	return c
