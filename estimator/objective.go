@@ -52,6 +52,9 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 			p.fetch = append(p.fetch, steps.NamedOutput{Name: term.Predictions + "_" + LossOutput, Output: step.Losses[i]})
 		}
 	}
+	if step.WorkerSeconds.Op != nil {
+		p.fetch = append(p.fetch, steps.NamedOutput{Name: training.WorkerSecondsName, Output: step.WorkerSeconds})
+	}
 	for _, name := range o.Outputs {
 		p.fetch = append(p.fetch, steps.NamedOutput{Name: name, Output: step.Outputs[name]})
 	}

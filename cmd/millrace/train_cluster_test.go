@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"millrace/estimator/run"
 	"millrace/internal/test/address"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
@@ -93,6 +94,7 @@ func TestTrainTogether(t *testing.T) {
 		t.Errorf("the processes differ:\n%s\n%s", got, other)
 	}
 	near(t, string(got), string(want))
+	workersTook(t, two)
 
 	first := startWorker(t, 0, together, killed, "--restarts", "3")
 	killChildAt(t, 8, "train", together, "--dir", killed, "--task", "worker:1", "--trusted-network", "--restarts", "3")
@@ -151,6 +153,27 @@ func onlyChild(t *testing.T, parent int) int {
 		t.Fatalf("the children are %q", children)
 	}
 	return child
+}
+
+// workersTook checks that the log of a run says how long each of two processes took.
+func workersTook(t *testing.T, dir string) {
+	t.Helper()
+	for line, err := range run.LogLines(filepath.Join(dir, "log.ndjson")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var took struct {
+			Loss   *float64
+			First  float64 `json:"worker_seconds/0"`
+			Second float64 `json:"worker_seconds/1"`
+		}
+		if err := json.Unmarshal(line.Text, &took); err != nil {
+			t.Fatal(err)
+		}
+		if took.Loss != nil && (took.First <= 0 || took.Second <= 0 || took.First > 60 || took.First == took.Second) {
+			t.Errorf("line %d: %s", line.Number, line.Text)
+		}
+	}
 }
 
 // near compares what logs say of steps and losses.

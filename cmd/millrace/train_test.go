@@ -188,9 +188,13 @@ func lossesIn(t testing.TB, dir string) []byte {
 		var l struct {
 			Step int64
 			Loss float64
+			Note string
 		}
 		if err := json.Unmarshal(line, &l); err != nil {
 			t.Fatalf("%v in %s", err, line)
+		}
+		if l.Note != "" {
+			continue
 		}
 		fmt.Fprintln(&b, l.Step, l.Loss)
 	}

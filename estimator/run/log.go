@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -137,7 +138,8 @@ func (l *log) write(v any) error {
 }
 
 // logged returns the values of a logged step: means over the steps since the one before it,
-// where there are any, and else the values of the step. The loss has the name "loss".
+// where there are any, and else the values of the step. The loss has the name "loss". The
+// processes of a cluster have their seconds for a step.
 func logged(p *estimator.Progress, loss string) map[string]float64 {
 	values := maps.Clone(p.Scalars)
 	maps.Copy(values, p.Means)
@@ -147,6 +149,9 @@ func logged(p *estimator.Progress, loss string) map[string]float64 {
 	}
 	delete(values, loss)
 	values["loss"] = mean
+	for rank, seconds := range p.WorkerSeconds {
+		values[fmt.Sprintf("worker_seconds/%d", rank)] = round(seconds / float64(p.Steps))
+	}
 	return values
 }
 

@@ -41,6 +41,10 @@ func AddArrival(s *graph.Scope, after *tfbridge.Operation) steps.NamedOutput {
 	return steps.NamedOutput{Name: arrivalName, Output: now[0]}
 }
 
+// WorkerSecondsName is the output of a joined signature with the seconds that each process
+// of a cluster took for its part of the step.
+const WorkerSecondsName = "millrace/worker_seconds"
+
 // clock adds up the time that steps take.
 type clock struct {
 	began  time.Duration // start of the current step, since epoch
@@ -51,14 +55,24 @@ type clock struct {
 // start starts the time of a step.
 func (c *clock) start() { c.began = sinceEpoch() }
 
-// stop ends it. The batch of the step arrived at a moment since epoch.
-func (c *clock) stop(examples int64, arrived time.Duration) {
+// stop ends it. The batch of the step arrived at a moment since epoch. The processes of a
+// cluster, if there is one, took some seconds for their parts.
+func (c *clock) stop(examples int64, arrived time.Duration, workers []float32) {
 	now := sinceEpoch()
 	for _, p := range []*Progress{&c.marked, &c.total} {
 		p.Steps++
 		p.Examples += examples
 		p.Duration += now - c.began
 		p.InputWait += min(max(0, arrived-c.began), now-c.began)
+		if workers == nil {
+			continue
+		}
+		sums := make([]float64, len(workers)) // hooks may keep the old ones
+		copy(sums, p.WorkerSeconds)
+		for i, seconds := range workers {
+			sums[i] += float64(seconds)
+		}
+		p.WorkerSeconds = sums
 	}
 }
 

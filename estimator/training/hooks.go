@@ -27,6 +27,11 @@ type Progress struct {
 	Examples  int64
 	Duration  time.Duration // without evaluations
 	InputWait time.Duration // part of Duration spent waiting for the input pipeline
+
+	// WorkerSeconds are the seconds that each process of a cluster took for its parts of the
+	// steps, by rank: waiting for the input and computing its derivatives. Nil without a
+	// cluster.
+	WorkerSeconds []float64
 }
 
 // Saved is a checkpoint that was written.

@@ -65,7 +65,11 @@ func (t *training) afterStep(ctx context.Context, batch *steps.Batch) error {
 	t.step++
 	t.state.Examples += batch.Rows()
 	arrived, _ := scalar(batch.Tensor(arrivalName))
-	t.clock.stop(batch.Rows(), time.Duration(arrived))
+	workers, err := t.peers.seconds(batch)
+	if err != nil {
+		return err
+	}
+	t.clock.stop(batch.Rows(), time.Duration(arrived), workers)
 	step := &Step{Step: t.step, Batch: batch, Scalars: t.scalars(batch), Total: t.clock.total, Trace: batch.Trace(), training: t}
 	step.Loss = step.Scalars[t.o.Loss]
 	t.result.Loss = step.Loss
@@ -102,7 +106,7 @@ func (t *training) afterStep(ctx context.Context, batch *steps.Batch) error {
 func (t *training) scalars(batch *steps.Batch) map[string]float64 {
 	values := map[string]float64{}
 	for _, name := range batch.Names() {
-		if name == arrivalName || strings.HasPrefix(name, GradientsPrefix) {
+		if name == arrivalName || name == WorkerSecondsName || strings.HasPrefix(name, GradientsPrefix) {
 			continue
 		}
 		if v, ok := scalar(batch.Tensor(name)); ok {
@@ -133,6 +137,10 @@ func (t *training) log(s *Step) error {
 		p.Means[name] = sum.Total / sum.Weight
 	}
 	t.state.Sums = nil
+	if text := t.peers.slow(&p); text != "" && !t.slow {
+		t.slow = true
+		t.note(text)
+	}
 	if h := t.o.Hooks.Logged; h != nil {
 		return h(&p)
 	}

@@ -40,6 +40,7 @@ type training struct {
 	step      int64
 	evaluated int64 // the step of the last evaluation
 	warned    bool  // an evaluation had warnings
+	slow      bool  // a note has named a slow process of the cluster
 	state     trainState
 	position  []byte // position in the data to continue from; nil: the start
 	result    Result

@@ -1,11 +1,15 @@
 package training
 
 import (
+	"fmt"
+	"strings"
+
 	"math"
 	"reflect"
 	"testing"
 	"time"
 
+	"millrace/estimator/cluster"
 	"millrace/estimator/metrics"
 	"millrace/tfbridge"
 
@@ -114,20 +118,47 @@ func TestClock(t *testing.T) {
 	var c clock
 	for _, arrived := range []time.Duration{-time.Hour, time.Hour} {
 		c.start()
-		c.stop(4, sinceEpoch()+arrived)
+		c.stop(4, sinceEpoch()+arrived, []float32{1, 0.5})
 	}
 	first := c.mark()
 	if first.Steps != 2 || first.Examples != 8 || first.Duration <= 0 || first.InputWait <= 0 || first.InputWait >= first.Duration {
 		t.Errorf("two steps, of which one waited: %+v", first)
 	}
 	c.start()
-	c.stop(1, 0)
+	c.stop(1, 0, []float32{1, 2})
 	second := c.mark()
 	if second.Steps != 1 || second.Examples != 1 || second.InputWait != 0 || second.Duration <= 0 {
 		t.Errorf("one more step: %+v", second)
 	}
+	for want, p := range map[string]Progress{"[2 1]": first, "[1 2]": second, "[3 3]": c.total} {
+		if got := fmt.Sprint(p.WorkerSeconds); got != want {
+			t.Errorf("the processes took %s, want %s", got, want)
+		}
+	}
 	if c.total.Steps != 3 || c.total.Examples != 9 || c.total.Duration != first.Duration+second.Duration || c.total.InputWait != first.InputWait {
 		t.Errorf("all: %+v", c.total)
+	}
+}
+
+// A process is slow if the others wait for it for a part of the time that counts.
+func TestSlowWorker(t *testing.T) {
+	p := peers{&cluster.Member{Spec: cluster.Spec{Workers: []string{"a:1", "b:2", "c:3"}}}}
+	tests := map[string]struct {
+		seconds []float64
+		total   time.Duration
+		want    string
+	}{
+		"alone":            {total: time.Second},
+		"equal":            {[]float64{1, 1, 1}, time.Second, ""},
+		"slow":             {[]float64{1, 3, 2}, 3 * time.Second, "wait for worker 1 (b:2): its part of a step takes 0.3 s, and that of each other one at most 0.2 s"},
+		"a bit slower":     {[]float64{1, 1.4, 1}, time.Second, ""},
+		"little of a step": {[]float64{1, 2, 1}, 11 * time.Second, ""},
+	}
+	for name, tt := range tests {
+		got := p.slow(&Progress{Steps: 10, Duration: tt.total, WorkerSeconds: tt.seconds})
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }
 

@@ -38,6 +38,10 @@ only the rows which occur. So the rows of all processes are gathered, in the ord
 batch. TensorFlow keeps the shape of each collective operation by its key, and refuses
 another one in a later step. The number of rows is therefore padded to a power of two,
 which is part of the key: tables have few keys, whatever the numbers of rows.
+
+All processes wait in the all-reduce, so a step takes the same time in each, and nothing
+shows which of them the others wait for. Each therefore measures the time from the start of
+a run to its own derivatives, and an operation beside the all-reduce gathers these times.
 */
 
 // Replica is one of several processes that train together. Each runs the same graph on
@@ -136,6 +140,7 @@ func (b *builder) reduce() error {
 			values = append(values, &g.Value)
 		}
 	}
+	b.gatherTimes(s, values, rows)
 	b.gatherRows(s, rows)
 	values = append(values, &b.step.Loss)
 	for i := range b.step.Losses {
@@ -157,6 +162,42 @@ func (b *builder) reduce() error {
 	}
 	return s.Err()
 }
+
+// gatherTimes computes how long each process took from the start of the run to its
+// derivatives, which are values and rows.
+func (b *builder) gatherTimes(s *graph.Scope, values []*tfbridge.Output, rows []*gradients.Gradient) {
+	var ready []*tfbridge.Operation
+	for _, v := range values {
+		ready = append(ready, v.Op)
+	}
+	for _, g := range rows {
+		ready = append(ready, g.Value.Op)
+	}
+	r := b.o.Replica
+	began, computed := now(s), now(s.WithControlDependencies(ready...))
+	seconds := graph.Mul(s, graph.Cast(s, graph.Sub(s, computed, began), tfbridge.Float), s.Const(float32(1e-9)))
+	own := s.Op1("OneHot", nil, s.Const(int32(r.Rank)), s.Const(int32(r.Size)), seconds, s.Const(float32(0)))
+	b.step.WorkerSeconds = r.reduce(s, timesKey, "Add", "Id", own)
+}
+
+// now adds an operation that returns the time in nanoseconds since a moment of the process.
+// TensorFlow's operation Timestamp is refused where operations must be deterministic.
+func now(s *graph.Scope) tfbridge.Output {
+	return graph.GoCall(s, graph.GoCallSpec{
+		Name: "now", Out: []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}},
+		Fn: func(c *tfbridge.Call) {
+			t, err := tfbridge.NewTensor(int64(time.Since(epoch)))
+			if err != nil {
+				c.Fail(err)
+				return
+			}
+			c.Return(t)
+		},
+	})[0]
+}
+
+// epoch is the moment from which now counts.
+var epoch = time.Now()
 
 // reduceAll replaces values of one dtype by their means over the processes.
 func (b *builder) reduceAll(s *graph.Scope, key int64, values []*tfbridge.Output) {
@@ -232,9 +273,11 @@ func (r *Replica) gather(s *graph.Scope, key, t tfbridge.Output) tfbridge.Output
 	}, t, s.Const(int32(r.Size)), s.Const(int32(1)), key, tfbridge.OutputList{})
 }
 
-// rowsKey is the first key of the collective operations about rows; smaller ones are those
-// of the dtypes.
-const rowsKey = 1000
+// Keys of the collective operations. Smaller ones are those of the dtypes.
+const (
+	timesKey = 999
+	rowsKey  = 1000 // and more: of the rows
+)
 
 // floating reports whether values of a dtype have a mean. Counters and the states of random
 // generators have none, and are equal in all processes anyway.

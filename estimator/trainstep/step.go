@@ -77,6 +77,9 @@ type Step struct {
 	// Drawn is an int64 scalar, the number of steps so far, that random operations of the
 	// signature follow; its Handle is unset if there are none.
 	Drawn optimizer.Variable
+	// WorkerSeconds are the seconds that each process of a Replica took for its own
+	// derivatives, by rank: float32. Unset for a process that trains alone.
+	WorkerSeconds tfbridge.Output
 	// Unrepeatable are random operations whose state no checkpoint has, by name.
 	Unrepeatable []string
 }

@@ -61,6 +61,8 @@ const (
 	stepsName    = "steps_per_s"
 	examplesName = "examples_per_s"
 	waitName     = "input_wait"
+
+	workersPrefix = "worker_seconds/" // seconds for a step, by the rank of a process
 )
 
 // Write writes the page of one run, or of several runs for comparison.
@@ -110,7 +112,12 @@ func evaluation(r *Run) map[string]*Series { return r.Evaluation }
 // groups returns the sections of the page, the most important one first.
 func groups(runs []*Run) []group {
 	throughput := []string{examplesName, stepsName, waitName}
-	values := slices.DeleteFunc(seriesNames(runs, training), func(name string) bool { return slices.Contains(throughput, name) })
+	values := slices.DeleteFunc(seriesNames(runs, training), func(name string) bool {
+		if strings.HasPrefix(name, workersPrefix) {
+			throughput = append(throughput, name)
+		}
+		return slices.Contains(throughput, name)
+	})
 	return []group{
 		{title: "Training", names: lossFirst(values), of: training},
 		{title: "Evaluation", names: lossFirst(seriesNames(runs, evaluation)), of: evaluation},

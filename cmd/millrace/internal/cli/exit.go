@@ -62,7 +62,9 @@ func exitCode(err error) int {
 type ChildError struct{ Code int }
 
 // Error returns the exit code as text.
-func (c ChildError) Error() string { return fmt.Sprintf("the child process ended with exit code %d", c.Code) }
+func (c ChildError) Error() string {
+	return fmt.Sprintf("the child process ended with exit code %d", c.Code)
+}
 
 // Silent is an error that the command has already printed.
 type Silent struct{ Err error }

@@ -31,7 +31,7 @@ const firstPause, lastPause = time.Second, 30 * time.Second
 // The training runs in a child because TensorFlow cannot leave a cluster, nor join one
 // again, before the process ends, and because a process that was killed cannot restart
 // itself. The parent opens neither TensorFlow nor a file.
-func (p *program) supervise(ctx context.Context, restarts int) error {
+func supervise(ctx context.Context, p *cli.Program, restarts int) error {
 	p.SetGrace(trainGrace + cli.Grace) // the child gets the signal and needs its own time
 	stop := func() os.Signal {
 		var by cli.SignalError

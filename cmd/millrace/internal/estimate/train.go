@@ -84,7 +84,7 @@ result depends on the order of threads are not used.`,
 			case flags.restarts < 0:
 				return cli.Usagef(c, "--restarts must not be negative, got %d", flags.restarts)
 			case flags.restarts > 0 && os.Getenv(restartedEnv) == "":
-				return p.supervise(c.Context(), flags.restarts)
+				return supervise(c.Context(), p.Program, flags.restarts)
 			}
 			return p.train(c.Context(), args[0], &flags)
 		},
