@@ -70,9 +70,9 @@ func strs(v any) []string {
 	return all
 }
 
-// manifests returns the objects that "kubectl apply --kustomize" makes, by kind and name, each valid by
-// Kubernetes' schema.
-func manifests(t *testing.T) map[string]object {
+// kubernetesSchema returns the schema of a kind of object, such as "v1/Service", or of a part of one, such as
+// "#/$defs/PodSpec".
+func kubernetesSchema(t *testing.T, kind string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
 	text, err := os.ReadFile("testdata/kubernetes.schema.json")
@@ -86,22 +86,27 @@ func manifests(t *testing.T) map[string]object {
 	if err := c.AddResource("kubernetes.json", doc); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.HasPrefix(kind, "#") {
+		kind = "#/properties/" + strings.ReplaceAll(kind, "/", "~1")
+	}
+	return must(c.Compile("kubernetes.json" + kind))(t)
+}
+
+// manifests returns the objects that "kubectl apply --kustomize" makes of a folder, by kind and name, each
+// valid by Kubernetes' schema.
+func manifests(t *testing.T, dir string) map[string]object {
+	t.Helper()
 	all := map[string]object{}
-	resources := strs(documents(t, "kubernetes/kustomization.yaml")[0]["resources"])
+	resources := strs(documents(t, filepath.Join(dir, "kustomization.yaml"))[0]["resources"])
 	for _, name := range resources {
-		for _, o := range documents(t, filepath.Join("kubernetes", name)) {
-			kind := fmt.Sprint(o["apiVersion"], "/", o["kind"])
-			s, err := c.Compile("kubernetes.json#/properties/" + strings.ReplaceAll(kind, "/", "~1"))
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if err := s.Validate(o); err != nil {
+		for _, o := range documents(t, filepath.Join(dir, name)) {
+			if err := kubernetesSchema(t, fmt.Sprint(o["apiVersion"], "/", o["kind"])).Validate(o); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			all[fmt.Sprint(o["kind"], "/", at(o, "metadata", "name"))] = o
 		}
 	}
-	for _, f := range must(filepath.Glob("kubernetes/*.yaml"))(t) {
+	for _, f := range must(filepath.Glob(filepath.Join(dir, "*.yaml")))(t) {
 		if name := filepath.Base(f); name != "kustomization.yaml" && !slices.Contains(resources, name) {
 			t.Errorf("kustomization.yaml does not name %s", name)
 		}
@@ -122,7 +127,7 @@ func must[V any](v V, err error) func(*testing.T) V {
 
 // What one object says of another one is so: labels, names of ports, volumes, the configuration.
 func TestKubernetesReferences(t *testing.T) {
-	all := manifests(t)
+	all := manifests(t, "kubernetes")
 	deployment := all["Deployment/millrace"]
 	pod := at(deployment, "spec", "template")
 	container := at(pod, "spec", "containers", 0)
@@ -207,7 +212,7 @@ func timeOf(t *testing.T, container any, flag string) time.Duration {
 // The server that the Deployment describes answers its probes, gives the metrics that the autoscaler
 // asks for, and reads the config file again when Kubernetes replaces it.
 func TestKubernetesServer(t *testing.T) {
-	all := manifests(t)
+	all := manifests(t, "kubernetes")
 	pod := at(all["Deployment/millrace"], "spec", "template")
 	container := at(pod, "spec", "containers", 0)
 	folders := map[string]string{"/models": models(t), "/etc/millrace": t.TempDir()}

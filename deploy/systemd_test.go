@@ -62,7 +62,7 @@ func TestSystemdUnit(t *testing.T) {
 func TestSystemdServer(t *testing.T) {
 	lines := unitLines(t, string(must(os.ReadFile(unit))(t)))
 	folders := map[string]string{"/models": models(t), "/etc/millrace": t.TempDir()}
-	data, _ := at(manifests(t)["ConfigMap/millrace-models"], "data", "models.config").(string)
+	data, _ := at(manifests(t, "kubernetes")["ConfigMap/millrace-models"], "data", "models.config").(string)
 	config := filepath.Join(folders["/etc/millrace"], "models.config")
 	write := func(text string) {
 		if err := os.WriteFile(config, []byte(moved(text, folders)), 0o644); err != nil {
