@@ -28,6 +28,7 @@ type Version struct {
 	answers  *answers.Cache               // nil without a cache
 	model    *graph.Model                 // nil until it is loaded
 	batchers map[string]*batching.Batcher // by signature
+	paces    map[string]*pace             // by signature
 
 	onlyBatches bool               // every signature has a batcher
 	pipeline    *pipeline.Pipeline // nil: the model has no loader
@@ -114,13 +115,14 @@ func (v *Version) call(ctx context.Context, signature string, inputs map[string]
 		_, span := parent.TracerProvider().Tracer("millrace/serving").Start(ctx, "run")
 		defer span.End()
 	}
-	onRun := v.server.options.OnRun
-	if onRun == nil {
-		return v.model.Call(ctx, signature, inputs, outputs...)
-	}
+	pace := v.paces[signature]
 	began := time.Now()
-	results, err := v.model.Call(ctx, signature, inputs, outputs...)
-	onRun(RunInfo{Model: v.Name, Version: v.Number, Signature: signature, API: apiOf(v.signatures[signature]), Took: time.Since(began), Err: err})
+	results, err := v.model.Call(pace.context(ctx), signature, inputs, outputs...)
+	took := time.Since(began)
+	pace.record(took)
+	if onRun := v.server.options.OnRun; onRun != nil {
+		onRun(RunInfo{Model: v.Name, Version: v.Number, Signature: signature, API: apiOf(v.signatures[signature]), Took: took, Err: err})
+	}
 	return results, err
 }
 
@@ -235,6 +237,7 @@ func (v *Version) loadOnce(ctx context.Context) error {
 		return errors.Join(err, v.close())
 	}
 	v.signatures = model.Signatures()
+	v.paces = newPaces(v.signatures)
 	if err := v.makeBatchers(); err != nil {
 		return errors.Join(err, v.close())
 	}

@@ -126,8 +126,8 @@ func (c *Callable) checkOutputs(feeds, fetches []Output) error {
 // stays usable. If the run was prepared with RunOptions.Interrupt, TensorFlow stops it,
 // and Run waits up to a second for that; otherwise Run returns at once, the run
 // continues in the background and its results are freed, and [Session.Abandoned] lists
-// it meanwhile. A context that can end costs a goroutine; context.Background costs
-// nothing.
+// it meanwhile. A context that can end costs a goroutine, unless it is from [InPlace];
+// context.Background costs nothing.
 //
 // It wraps TF_SessionRun.
 func (c *Callable) Run(ctx context.Context, values []*Tensor) ([]*Tensor, error) {
@@ -213,7 +213,14 @@ func (c *Callable) runCancelable(ctx context.Context, values []*Tensor, execute 
 		g.release(false)
 		return nil, err
 	}
+	here := ctx.Value(inPlace{}) != nil
+	if here && g == nil && !c.inline { // a run with a guard needs the pool
+		r.options = appendVarint(slices.Clone(c.options), runInterOpPool, callingThread)
+	}
 	r.setTimeout(ctx)
+	if here {
+		return runInPlace(ctx, r, execute, g)
+	}
 	return runAsync(ctx, r, execute, g)
 }
 

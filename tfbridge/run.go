@@ -70,7 +70,10 @@ func (r *run) setTimeout(ctx context.Context) {
 	if left > longestTimeout || r.c.timeout > 0 && r.c.timeout <= left {
 		return
 	}
-	r.options = appendVarint(slices.Clone(r.c.options), runTimeout, uint64(milliseconds(left)))
+	if r.options == nil {
+		r.options = slices.Clone(r.c.options)
+	}
+	r.options = appendVarint(r.options, runTimeout, uint64(milliseconds(left)))
 }
 
 // end releases the references.
@@ -204,6 +207,48 @@ func errLate(ctx context.Context, r *run, err error, g *guarded) error {
 		e.Msg = where + " canceled: " + e.Msg
 	}
 	return e
+}
+
+// inPlace is the key of a context's value.
+type inPlace struct{}
+
+// InPlace returns a context whose runs are made in the calling goroutine, for short runs that
+// are made often. Their operations run there too, unless the run may loop or wait. When it ends, TensorFlow stops a run that can be interrupted, but Run returns
+// only when the run has ended. Meanwhile [Session.Abandoned] lists the run.
+func InPlace(ctx context.Context) context.Context { return context.WithValue(ctx, inPlace{}, true) }
+
+// runInPlace is runAsync for contexts from InPlace.
+func runInPlace(ctx context.Context, r *run, execute func(*run) ([]*Tensor, error), g *guarded) ([]*Tensor, error) {
+	var ended, interrupted chan struct{} // made for runs that have a guard only
+	if g != nil {
+		ended, interrupted = make(chan struct{}), make(chan struct{})
+	}
+	stop := context.AfterFunc(ctx, func() {
+		if g == nil {
+			r.c.s.inFlight.abandon(r)
+			return
+		}
+		defer close(interrupted)
+		g.interrupt()
+		timer := time.NewTimer(interruptGrace)
+		defer timer.Stop()
+		select {
+		case <-ended:
+		case <-timer.C:
+			r.c.s.inFlight.abandon(r)
+		}
+	})
+	out, err := execute(r)
+	late := !stop()
+	if late && g != nil {
+		close(ended)
+		<-interrupted
+		if err != nil {
+			err = millrace.Canceled(ctx, g.describe())
+		}
+	}
+	g.release(late || err != nil)
+	return out, errLate(ctx, r, err, g)
 }
 
 // runLoop makes the run n times in a loop in C. Benchmarks compare with it.

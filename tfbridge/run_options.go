@@ -69,6 +69,8 @@ const (
 	runMore            = 8 // "experimental"
 
 	moreCollectiveKey = 1
+
+	callingThread = math.MaxUint64 // -1, the number of the pool
 )
 
 // check refuses invalid options.
@@ -92,7 +94,7 @@ func (o *RunOptions) encode() []byte {
 		b = appendVarint(b, runTimeout, uint64(milliseconds(o.Timeout)))
 	}
 	if o.Inline {
-		b = appendVarint(b, runInterOpPool, math.MaxUint64) // -1
+		b = appendVarint(b, runInterOpPool, callingThread)
 	}
 	if o.PartitionGraphs {
 		b = appendVarint(b, runPartitionGraphs, 1)

@@ -20,6 +20,10 @@ type batch struct {
 	waited time.Duration
 	took   time.Duration
 
+	inPlace  bool // it runs in the goroutine of its caller; see inplace.go
+	deserted bool // all requests have left, and another goroutine has its thread
+	over     bool // it has run; the scheduler's lock guards both
+
 	pressed bool          // the number of rows of the batch was chosen
 	began   time.Duration // machineShare.total at the start
 
@@ -59,10 +63,13 @@ func (c runContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadlin
 // runContext returns the context for the model.
 func (b *batch) runContext() context.Context {
 	c := runContext{Context: b.ctx}
+	if b.inPlace {
+		c.Context = tfbridge.InPlace(b.ctx)
+	}
 	for _, p := range b.parts {
 		d := p.request.deadline
 		if d.IsZero() {
-			return b.ctx
+			return c.Context
 		}
 		if d.After(c.deadline) {
 			c.deadline = d
@@ -100,7 +107,6 @@ func (b *batch) run() {
 		b.size = b.queue.options.allowed(b.rows)
 	}
 	b.err = b.compute()
-	b.cancel(nil)
 	b.ended = time.Now()
 	b.took = b.ended.Sub(began)
 }

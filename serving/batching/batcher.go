@@ -80,8 +80,12 @@ func (b *Batcher) Predict(ctx context.Context, inputs map[string]any, outputs ..
 func (b *Batcher) await(ctx context.Context, r *request) error {
 	r.deadline, _ = ctx.Deadline()
 	r.priority = PriorityOf(ctx)
-	if err := b.options.Scheduler.submit(b.queue, r); err != nil {
+	mine, err := b.options.Scheduler.submit(b.queue, r)
+	if err != nil {
 		return err
+	}
+	if mine {
+		b.runHere(ctx, r)
 	}
 	select {
 	case <-r.done:

@@ -17,6 +17,7 @@ type queue struct {
 	rows      int64             // of the requests that wait
 	running   int               // batches
 	inBatches int64             // rows of the batches that run
+	lone      int               // the last batches, as many, had one request each, and no other waited
 	refused   *millrace.Error   // the last error of admit
 	refusedAt int64             // the number of rows of that error
 	apart     bool              // outputs without rows have occurred: all requests run alone
@@ -109,6 +110,7 @@ func (q *queue) take(g *group, now time.Time) *batch {
 	b := newBatch(q, now.Sub(g.head().enqueued))
 	b.formed = now
 	b.alone = g.alone
+	b.inPlace = q.brief(g.rows)
 	room := int64(o.MaxExecutionBatchSize)
 	aim := room
 	if !g.alone {
@@ -164,6 +166,16 @@ func (q *queue) remove(r *request) {
 	}
 }
 
+// count takes a batch out of those that run.
+func (q *queue) count(b *batch) {
+	if q.lone++; len(b.parts) > 1 || q.waiting > 0 {
+		q.lone = 0
+	}
+	q.running--
+	q.inBatches -= b.rows
+	q.checkDrained()
+}
+
 // ended gives the results of a batch to its requests.
 func (q *queue) ended(b *batch) {
 	for i, p := range b.parts {
@@ -173,10 +185,7 @@ func (q *queue) ended(b *batch) {
 		}
 		q.finish(p, err)
 	}
-	q.running--
-	q.inBatches -= b.rows
 	q.apart = q.apart || b.apart
-	q.checkDrained()
 }
 
 // finish records the end of one part of a request. After an error no more of the
@@ -209,6 +218,9 @@ func (q *queue) leave(r *request) ([]*batch, bool) {
 		return nil, false
 	default:
 	}
+	if r.left {
+		return nil, true
+	}
 	r.left = true
 	q.remove(r)
 	q.checkDrained()
@@ -232,4 +244,16 @@ func (q *queue) checkDrained() {
 			close(q.drained)
 		}
 	}
+}
+
+// briefRun is the expected time up to which a batch runs in the goroutine of its request.
+const briefRun = 500 * time.Microsecond
+
+// manyLone is the number of batches of one request after which a lone request no longer waits for
+// others to come in. It would wake a thread for that.
+const manyLone = 16
+
+// brief reports whether a batch with some rows is expected to take less than briefRun.
+func (q *queue) brief(rows int64) bool {
+	return q.costs.batches >= enoughBatches && float64(rows)*q.costs.row < float64(briefRun)
 }

@@ -1,6 +1,7 @@
 package batching
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"time"
@@ -31,34 +32,47 @@ func NewScheduler(threads int) *Scheduler {
 	return &Scheduler{threads: threads}
 }
 
-// submit makes a request wait in a queue.
-func (s *Scheduler) submit(q *queue, r *request) error {
+// submit makes a request wait in a queue. If mine is true, the caller calls workOnce.
+func (s *Scheduler) submit(q *queue, r *request) (mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := q.add(r); err != nil {
-		return err
+		return false, err
 	}
 	if !q.inRing {
 		q.inRing = true
 		s.ring = append(s.ring, q)
 	}
-	s.dispatch()
-	return nil
+	if !s.begin() {
+		return false, nil
+	}
+	if q.waiting == 1 && len(s.ring) == 1 && q.brief(q.rows) {
+		return true, nil
+	}
+	go s.work()
+	return false, nil
 }
 
 // dispatch has a goroutine run batches if there are a free thread and a ready group.
 // The caller holds s.mu.
 func (s *Scheduler) dispatch() {
+	if s.begin() {
+		go s.work()
+	}
+}
+
+// begin takes a thread if one is free and a group is ready. The caller holds s.mu.
+func (s *Scheduler) begin() bool {
 	if s.busy == s.threads || s.began {
-		return // the goroutine that begins starts the next one
+		return false // the goroutine that begins starts the next one
 	}
 	if _, g, wait := s.ready(time.Now()); g == nil {
 		s.wake(wait)
-		return
+		return false
 	}
 	s.busy++
 	s.began = true
-	go s.work()
+	return true
 }
 
 // work runs batches as long as there are any. Before it forms a batch that is not full,
@@ -73,19 +87,78 @@ func (s *Scheduler) work() {
 	s.dispatch() // for the rows that did not fit
 	s.mu.Unlock()
 	for b != nil {
-		b.run()
-		if b.queue.options.OnBatch != nil {
-			b.queue.options.OnBatch(b.info())
+		if !s.run(b) {
+			return
 		}
-		s.mu.Lock()
-		b.queue.costs.record(b, s.share.end(b.ended)-b.began)
-		b.queue.ended(b)
-		s.mu.Unlock()
 		s.letIn()
 		s.mu.Lock()
 		b = s.next()
 		s.mu.Unlock()
 	}
+}
+
+// run runs a batch, and reports whether the caller still has its thread.
+func (s *Scheduler) run(b *batch) bool {
+	stop := func() bool { return true }
+	if b.inPlace {
+		stop = context.AfterFunc(b.ctx, func() { s.desert(b) })
+	}
+	b.run()
+	stop()
+	b.cancel(nil)
+	if b.queue.options.OnBatch != nil {
+		b.queue.options.OnBatch(b.info())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.over = true; !b.deserted {
+		b.queue.costs.record(b, s.share.end(b.ended)-b.began)
+		b.queue.count(b)
+	}
+	b.queue.ended(b)
+	return !b.deserted
+}
+
+// workOnce runs the next batch in the calling goroutine, which has a thread, unless it has
+// become too large, and leaves further ones to another goroutine.
+func (s *Scheduler) workOnce(q *queue) {
+	s.mu.Lock()
+	if q.lone < manyLone {
+		s.mu.Unlock()
+		s.letIn()
+		s.mu.Lock()
+	}
+	if !q.brief(q.rows) {
+		s.mu.Unlock()
+		go s.work()
+		return
+	}
+	s.began = false
+	b := s.next()
+	s.dispatch() // rows that did not fit need another one
+	s.mu.Unlock()
+	if b == nil || !s.run(b) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy--
+	s.dispatch()
+}
+
+// desert gives the thread of a batch that runs in place, and that all requests have left, to
+// other batches.
+func (s *Scheduler) desert(b *batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.over {
+		return
+	}
+	b.deserted = true
+	s.share.end(time.Now())
+	b.queue.count(b)
+	s.busy--
+	s.dispatch()
 }
 
 // letIn lets other goroutines run, unless a full batch waits.

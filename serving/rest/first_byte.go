@@ -27,7 +27,10 @@ func (l patientListener) Accept() (net.Conn, error) {
 	if _, plain := c.(syscall.Conn); err != nil || !plain {
 		return c, err
 	}
-	return &patientConn{Conn: c, idle: l.idle, header: l.header}, nil
+	return &patientConn{
+		Conn: c, idle: l.idle, header: l.header,
+		read: rareDeadline{set: c.SetReadDeadline}, write: rareDeadline{set: c.SetWriteDeadline},
+	}, nil
 }
 
 // patientConn is a connection of a patientListener. Without a first byte it ends like a
@@ -36,6 +39,7 @@ type patientConn struct {
 	net.Conn
 	idle, header time.Duration
 	begun        atomic.Bool // a byte has come
+	read, write  rareDeadline
 }
 
 // NetConn returns the connection of the system.
@@ -47,17 +51,36 @@ func (c *patientConn) SetReadDeadline(t time.Time) error {
 	if !c.begun.Load() {
 		t = time.Now().Add(c.idle)
 	}
-	return c.Conn.SetReadDeadline(t)
+	return c.read.change(t)
+}
+
+// SetWriteDeadline sets when writing fails.
+func (c *patientConn) SetWriteDeadline(t time.Time) error { return c.write.change(t) }
+
+// SetDeadline sets when reading and writing fail.
+func (c *patientConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// Write writes bytes.
+func (c *patientConn) Write(b []byte) (int, error) {
+	if err := c.write.apply(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
 }
 
 // Read reads the bytes that have arrived.
 func (c *patientConn) Read(b []byte) (n int, err error) {
+	if err := c.read.apply(); err != nil {
+		return 0, err
+	}
 	n, err = c.Conn.Read(b)
 	switch {
 	case c.begun.Load():
 	case n > 0:
 		c.begun.Store(true)
-		err = errors.Join(err, c.Conn.SetReadDeadline(time.Now().Add(c.header)))
+		err = errors.Join(err, c.read.change(time.Now().Add(c.header)))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = io.EOF
 	}

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -60,7 +61,8 @@ type watched struct {
 	done            chan struct{}
 
 	older, newer *watched // in the watcher's list
-	err          error    // the watcher's lock guards it
+	err          error    // the watcher's lock guards it and after
+	after        []*func()
 }
 
 // add returns the context of a request. The caller ends it.
@@ -104,6 +106,32 @@ func (r *watched) cancel(err error) {
 	if r.err == nil {
 		r.err = err
 		close(r.done)
+		for _, f := range r.after {
+			go (*f)()
+		}
+		r.after = nil
+	}
+}
+
+// AfterFunc calls f in a goroutine when the context ends, unless stop is called before. Without
+// it package context would need a goroutine for each context that derives from this one.
+func (r *watched) AfterFunc(f func()) (stop func() bool) {
+	r.watcher.mu.Lock()
+	defer r.watcher.mu.Unlock()
+	if r.err != nil {
+		go f()
+		return func() bool { return false }
+	}
+	r.after = append(r.after, &f)
+	return func() bool {
+		r.watcher.mu.Lock()
+		defer r.watcher.mu.Unlock()
+		i := slices.Index(r.after, &f)
+		if i < 0 {
+			return false
+		}
+		r.after = slices.Delete(r.after, i, i+1)
+		return true
 	}
 }
 
