@@ -116,7 +116,7 @@ func statistics(c *processing.Context, at *jsonpos.Node, key string, v processin
 	}
 	text, ok := c.Read(from, from.Text(), maxStatistics)
 	if !ok {
-		c.Reporter.List[len(c.Reporter.List)-1].Hint = "a file of statistics is JSON of the form " + statisticsForm
+		c.Reporter.List[len(c.Reporter.List)-1].Hint = "millrace analyze CONFIG --out " + from.Text() + " makes it; it is JSON of the form " + statisticsForm
 		return nil, false
 	}
 	var file struct {

@@ -56,7 +56,8 @@ func (a *LookupArgs) words(c *processing.Context) (words []string, ok bool) {
 		path := *a.Vocabulary.A
 		text, ok := c.Read(at, path, maxVocabulary)
 		if !ok {
-			c.Reporter.List[len(c.Reporter.List)-1].Hint = "a vocabulary is a file with a word in each line, the first of which has the index start"
+			c.Reporter.List[len(c.Reporter.List)-1].Hint = "a vocabulary is a file with a word in each line; the first one has the index start; " +
+				"millrace analyze CONFIG --out stats.json --vocabulary TENSOR=" + path + " makes it"
 			return nil, false
 		}
 		words = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")

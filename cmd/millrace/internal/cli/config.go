@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"millrace"
 	"millrace/loaders"
@@ -21,7 +22,9 @@ type ConfigFlags struct {
 	args []string
 	mode string
 	Keep []string
-	set  *pflag.FlagSet
+
+	Replace []spec.Replacement // as by --set, before those
+	set     *pflag.FlagSet
 }
 
 // Add declares the flags.
@@ -46,7 +49,7 @@ const KeepToCheck = "the config must also give the tensor `NAME`, which the mode
 // Check checks a config. It prints the warnings and returns the plan, or
 // returns all problems.
 func (p *Program) Check(path string, f *ConfigFlags, names *loaders.ModelNames) (*loaders.Plan, error) {
-	o := &loaders.CheckOptions{Model: names, Keep: f.Keep, Root: f.root, CheckRecords: f.all, Runtime: p.RuntimeOptions()}
+	o := &loaders.CheckOptions{Model: names, Keep: f.Keep, Root: f.root, Replace: slices.Clone(f.Replace), CheckRecords: f.all, Runtime: p.RuntimeOptions()}
 	switch {
 	case f.mode == spec.ModeTrain || f.mode == spec.ModeEval:
 		o.Mode = f.mode

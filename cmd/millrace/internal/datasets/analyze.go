@@ -1,0 +1,195 @@
+package datasets
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"millrace"
+	"millrace/cmd/millrace/internal/cli"
+	"millrace/diag"
+	"millrace/internal/base/figures"
+	"millrace/internal/tool/analyze"
+	"millrace/internal/tool/output"
+	"millrace/loaders"
+)
+
+// analyzer is the command analyze.
+type analyzer struct {
+	*cli.Program
+	config       cli.ConfigFlags
+	quarantine   cli.QuarantineFlag
+	path         string
+	vocabularies []string // TENSOR=FILE
+	most, least  int64    // words of a vocabulary, and how often a word has to come
+	overwrite    bool
+}
+
+// vocabulary is a file of words that the command writes.
+type vocabulary struct{ tensor, path string }
+
+// analyzeCommand returns the command analyze.
+func analyzeCommand(p *cli.Program) *cobra.Command {
+	a := &analyzer{Program: p}
+	c := &cobra.Command{
+		Use:   "analyze CONFIG --out FILE",
+		Short: "Write statistics and vocabularies of a dataset",
+		Long: `Read the data of a loader config once, and write statistics of each tensor: mean
+and standard deviation along the last axis, quantiles, zeros, NaNs, lengths,
+distinct values, the most frequent strings. The step normalize reads the file:
+
+  {"tensor": "x", "type": "normalize", "args": {
+    "mean": {"from": "stats.json", "tensor": "x"},
+    "std": {"from": "stats.json", "tensor": "x"}}}
+
+--vocabulary writes the strings of a tensor, the most frequent ones first, one a
+line, which the step lookup reads.
+
+A tensor is what it is before the first step that needs such a file: the files
+need not be there yet. Random steps are skipped. Filters are carried out.
+Quantiles are within 0.1% of their rank, memory does not grow with the data, and
+all processors count. Files are written at the end, whole or not at all.`,
+		Example: `  millrace analyze loader.json --out stats.json
+  millrace analyze loader.json --out stats.json --vocabulary words=words.txt --most 30000`,
+		Args: cli.Exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if a.path == "" {
+				return cli.Usagef(c, "analyze needs --out FILE")
+			}
+			if a.most < 1 || a.least < 1 {
+				return cli.Usagef(c, "--most and --min-count must be at least 1")
+			}
+			var files []vocabulary
+			for _, text := range a.vocabularies {
+				tensor, path, ok := strings.Cut(text, "=")
+				if !ok || tensor == "" || path == "" {
+					return cli.Usagef(c, "--vocabulary %s: must be TENSOR=FILE", text)
+				}
+				files = append(files, vocabulary{tensor, path})
+			}
+			return a.run(c.Context(), args[0], files)
+		},
+	}
+	c.Flags().StringVarP(&a.path, "out", "o", "", "write the statistics to `FILE`")
+	c.Flags().StringArrayVar(&a.vocabularies, "vocabulary", nil, "write the strings of a tensor to a file: `TENSOR=FILE`; may be repeated")
+	c.Flags().Int64Var(&a.most, "most", 10_000_000, "write the `N` most frequent strings of each vocabulary")
+	c.Flags().Int64Var(&a.least, "min-count", 1, "write strings that come at least `N` times")
+	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace files that exist")
+	a.quarantine.Add(c, "default none")
+	a.config.Add(c)
+	return c
+}
+
+// run reads the data and writes the files.
+func (a *analyzer) run(ctx context.Context, path string, files []vocabulary) error {
+	replace, skipped, err := analyze.Replacements(path)
+	if err != nil {
+		return err
+	}
+	a.config.Replace = replace
+	checked, err := a.Check(path, &a.config, nil)
+	if err != nil {
+		return err
+	}
+	plan, err := analyze.Plan(checked)
+	if err != nil {
+		return err
+	}
+	if err := checkVocabularies(plan, files); err != nil {
+		return err
+	}
+	a.quarantine.Use(a.Program, "", plan)
+	needs := cli.LoaderNeeds(plan)
+	for _, name := range append([]string{a.path}, paths(files)...) {
+		needs.Write = append(needs.Write, filepath.Dir(name))
+	}
+	a.quarantine.Needs(needs)
+	if err := a.Confine(needs); err != nil {
+		return err
+	}
+	loader, err := a.Open(ctx, plan)
+	if err != nil {
+		return err
+	}
+	defer loader.Close()
+	found, err := analyze.Run(ctx, loader, &loaders.RunOptions{Observe: a.quarantine.Listener()})
+	a.quarantine.Tell(a.Program)
+	if err != nil {
+		return err
+	}
+	if err := a.write(found, files); err != nil {
+		return err
+	}
+	a.Note("%s: %s of %s", millrace.Quote(a.path), figures.Of(int64(len(found.Tensors)), "tensor"), figures.Of(found.Examples, "example"))
+	if len(skipped) > 0 {
+		a.Note("steps that read such files were skipped: %s", strings.Join(skipped, ", "))
+	}
+	return nil
+}
+
+func paths(files []vocabulary) (list []string) {
+	for _, f := range files {
+		list = append(list, f.path)
+	}
+	return list
+}
+
+// checkVocabularies checks that the tensors of the vocabularies are there, and of strings.
+func checkVocabularies(plan *loaders.Plan, files []vocabulary) error {
+	for _, f := range files {
+		i := slices.IndexFunc(plan.Tensors, func(t loaders.TensorSpec) bool { return t.Name == f.tensor })
+		if i < 0 {
+			var names []string
+			for _, t := range plan.Tensors {
+				names = append(names, t.Name)
+			}
+			e := millrace.Errorf(millrace.ErrConfig, "--vocabulary: no tensor named %s before the steps that need files; %s", millrace.Quote(f.tensor), diag.DidYouMean(f.tensor, names))
+			e.Loader = plan.Path
+			return e
+		}
+		if t := plan.Tensors[i]; t.DType.String() != "string" {
+			e := millrace.Errorf(millrace.ErrConfig, "--vocabulary: %s has dtype %s, and a vocabulary is made of strings", millrace.Quote(f.tensor), t.DType)
+			e.Loader = plan.Path
+			return e
+		}
+	}
+	return nil
+}
+
+// write writes the vocabularies and the statistics.
+func (a *analyzer) write(found *analyze.Statistics, files []vocabulary) error {
+	for _, f := range files {
+		words, _ := found.Words(f.tensor)
+		var text bytes.Buffer
+		n := int64(0)
+		for _, w := range words {
+			if n == a.most || w.Count < a.least {
+				break
+			}
+			if strings.ContainsRune(w.Text, '\n') {
+				return millrace.Errorf(millrace.ErrSchema, "--vocabulary: the string %s of %s has a line break, and a vocabulary has a string in each line; "+
+					"split or strip it in a step before", millrace.QuoteData([]byte(w.Text)), millrace.Quote(f.tensor))
+			}
+			text.WriteString(w.Text)
+			text.WriteByte('\n')
+			n++
+		}
+		if n == 0 {
+			return millrace.Errorf(millrace.ErrSchema, "--vocabulary: no string of %s came %d times", millrace.Quote(f.tensor), a.least)
+		}
+		if err := output.WriteFile(f.path, text.Bytes(), a.overwrite); err != nil {
+			return err
+		}
+		a.Note("%s: %s", millrace.Quote(f.path), figures.Of(n, "string"))
+	}
+	text, err := json.MarshalIndent(found, "", " ")
+	if err != nil {
+		return millrace.Errorf(millrace.ErrInternal, "statistics: %w", err)
+	}
+	return output.WriteFile(a.path, append(text, '\n'), a.overwrite)
+}

@@ -1,0 +1,274 @@
+package analyze
+
+import (
+	"math"
+	"strconv"
+
+	"millrace/dtype"
+	"millrace/tfbridge"
+)
+
+// Tensor are the statistics of a tensor. Its JSON keys stay as they are; normalize reads mean and
+// std.
+type Tensor struct {
+	DType string  `json:"dtype"`
+	Shape []int64 `json:"shape"` // shape in an example; -1 = it differs
+
+	Examples int64 `json:"examples"`
+	Empty    int64 `json:"empty"`  // examples without a value
+	Values   int64 `json:"values"` // number of values in all examples
+
+	// Mean and Std have a number for each position of the last axis if its size is known and at
+	// most 4,096, and else one for all values. NaN and infinities are not in them.
+	Mean []float64 `json:"mean,omitempty"`
+	Std  []float64 `json:"std,omitempty"`
+
+	All       *Numbers `json:"all,omitempty"`       // statistics of all values
+	Lengths   *Numbers `json:"lengths,omitempty"`   // values of an example, where that differs
+	Bytes     *Numbers `json:"bytes,omitempty"`     // sizes of strings
+	Frequent  []Word   `json:"frequent,omitempty"`  // the most frequent strings
+	Distinct  int64    `json:"distinct"`            // different values
+	Estimated bool     `json:"estimated,omitempty"` // distinct is an estimate, wrong by a percent or so
+
+	// Undercounted is by how much the counts of words may be too small, because there were more
+	// than fit in memory.
+	Undercounted int64 `json:"undercounted,omitempty"`
+
+	words []Word // all of them, the most frequent ones first
+}
+
+// Numbers are statistics of numbers.
+type Numbers struct {
+	Min, Max  float64            `json:"-"`
+	Mean      float64            `json:"mean"`
+	Std       float64            `json:"std"`
+	Least     *float64           `json:"min,omitempty"`
+	Most      *float64           `json:"max,omitempty"`
+	Quantiles map[string]float64 `json:"quantiles,omitempty"` // keys are the parts of the values that are not larger
+	Zeros     int64              `json:"zeros"`
+	NaN       int64              `json:"nan,omitempty"`
+	Infinite  int64              `json:"infinite,omitempty"`
+}
+
+// mostPositions is the longest last axis whose positions have means apart.
+const mostPositions = 4096
+
+// parts are the quantiles that are written.
+var parts = []float64{0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99}
+
+// numbers collects statistics of numbers.
+type numbers struct {
+	moments
+	sketch                  sketch
+	zeros, notANumber, huge int64
+}
+
+// take adds a value, and reports whether it is finite.
+func (n *numbers) take(x float64) bool {
+	switch {
+	case x != x:
+		n.notANumber++
+		return false
+	case math.IsInf(x, 0):
+		n.huge++
+		return false
+	case x == 0:
+		n.zeros++
+	}
+	n.add(x)
+	n.sketch.add(x)
+	return true
+}
+
+func (n *numbers) join(o *numbers) {
+	n.moments.merge(o.moments)
+	n.sketch.merge(&o.sketch)
+	n.zeros, n.notANumber, n.huge = n.zeros+o.zeros, n.notANumber+o.notANumber, n.huge+o.huge
+}
+
+// result returns the statistics, nil for no values.
+func (n *numbers) result() *Numbers {
+	if n.n+n.notANumber+n.huge == 0 {
+		return nil
+	}
+	r := &Numbers{Mean: n.mean(), Std: n.std(), Zeros: n.zeros, NaN: n.notANumber, Infinite: n.huge}
+	if n.n > 0 {
+		r.Min, r.Max, r.Least, r.Most = n.min, n.max, &n.min, &n.max
+		r.Quantiles = map[string]float64{}
+		for i, x := range n.sketch.quantiles(parts) {
+			r.Quantiles[strconv.FormatFloat(parts[i], 'g', -1, 64)] = x
+		}
+	}
+	return r
+}
+
+// collector collects statistics of one tensor. One goroutine at a time uses it; words may be
+// shared.
+type collector struct {
+	known
+	positions       []moments // one for each position of the last axis; nil where they are not apart
+	all             numbers
+	lengths         numbers
+	bytes           numbers
+	distinct        distinct
+	words           *words
+	examples, empty int64
+}
+
+// known is what is known of a tensor before the data are read.
+type known struct {
+	name  string
+	dtype dtype.DataType
+	shape []int64 // shape in an example
+	count string  // the tensor with the number of values of each example; "": it follows from the shape
+}
+
+func newCollector(s known, w *words) *collector {
+	c := &collector{known: s, words: w}
+	if n := len(s.shape); n > 0 && s.shape[n-1] > 0 && s.shape[n-1] <= mostPositions && s.dtype != dtype.String {
+		c.positions = make([]moments, s.shape[n-1])
+	}
+	return c
+}
+
+// take adds the examples of a batch. counts has the number of values of each, nil for all of them.
+func (c *collector) take(t *tfbridge.Tensor, rows int64, counts []int64) error {
+	shape := t.Shape()
+	each := int64(1)
+	for _, n := range shape[1:] {
+		each *= n
+	}
+	c.examples += rows
+	for i := range rows {
+		n := each
+		if counts != nil {
+			n = counts[i]
+		}
+		if n == 0 {
+			c.empty++
+		}
+		c.lengths.take(float64(n))
+	}
+	used := func(row int64) (from, to int64) {
+		if counts == nil {
+			return row * each, (row + 1) * each
+		}
+		return row * each, row*each + counts[row]
+	}
+	switch t.DataType() {
+	case dtype.String:
+		return c.takeStrings(t, rows, used)
+	case dtype.Bool:
+		return takeValues(c, t, rows, used, func(x bool) float64 {
+			if x {
+				return 1
+			}
+			return 0
+		})
+	case dtype.Float:
+		return takeValues(c, t, rows, used, func(x float32) float64 { return float64(x) })
+	case dtype.Double:
+		return takeValues(c, t, rows, used, func(x float64) float64 { return x })
+	case dtype.Int8:
+		return takeValues(c, t, rows, used, func(x int8) float64 { return float64(x) })
+	case dtype.Int16:
+		return takeValues(c, t, rows, used, func(x int16) float64 { return float64(x) })
+	case dtype.Int32:
+		return takeValues(c, t, rows, used, func(x int32) float64 { return float64(x) })
+	case dtype.Int64:
+		return takeValues(c, t, rows, used, func(x int64) float64 { return float64(x) })
+	case dtype.Uint8:
+		return takeValues(c, t, rows, used, func(x uint8) float64 { return float64(x) })
+	case dtype.Uint16:
+		return takeValues(c, t, rows, used, func(x uint16) float64 { return float64(x) })
+	case dtype.Uint32:
+		return takeValues(c, t, rows, used, func(x uint32) float64 { return float64(x) })
+	case dtype.Uint64:
+		return takeValues(c, t, rows, used, func(x uint64) float64 { return float64(x) })
+	}
+	return nil // float16, bfloat16 and complex numbers: their lengths alone
+}
+
+// takeValues adds numbers.
+func takeValues[T any](c *collector, t *tfbridge.Tensor, rows int64, used func(row int64) (int64, int64), number func(T) float64) error {
+	values, err := tfbridge.View[T](t)
+	if err != nil {
+		return err
+	}
+	for row := range rows {
+		from, to := used(row)
+		at := 0
+		for _, v := range values[from:to] {
+			x := number(v)
+			if c.all.take(x) && c.positions != nil {
+				c.positions[at].add(x)
+			}
+			if at++; at == len(c.positions) {
+				at = 0
+			}
+			c.distinct.add(math.Float64bits(x))
+		}
+	}
+	return nil
+}
+
+// takeStrings adds strings.
+func (c *collector) takeStrings(t *tfbridge.Tensor, rows int64, used func(row int64) (int64, int64)) error {
+	values, err := t.Strings()
+	if err != nil {
+		return err
+	}
+	for row := range rows {
+		from, to := used(row)
+		for _, text := range values[from:to] {
+			c.bytes.take(float64(len(text)))
+			c.words.add(text)
+		}
+	}
+	return nil
+}
+
+// join adds what another collector has collected of the same tensor.
+func (c *collector) join(o *collector) {
+	c.examples, c.empty = c.examples+o.examples, c.empty+o.empty
+	c.all.join(&o.all)
+	c.lengths.join(&o.lengths)
+	c.bytes.join(&o.bytes)
+	c.distinct.merge(&o.distinct)
+	for i := range c.positions {
+		c.positions[i].merge(o.positions[i])
+	}
+}
+
+// mostFrequent is how many words a file of statistics names.
+const mostFrequent = 20
+
+// result returns the statistics.
+func (c *collector) result() *Tensor {
+	r := &Tensor{
+		DType: c.dtype.String(), Shape: append([]int64{}, c.shape...), Examples: c.examples, Empty: c.empty,
+		All: c.all.result(), Bytes: c.bytes.result(),
+	}
+	r.Values = int64(math.Round(c.lengths.sum.value()))
+	if c.lengths.min != c.lengths.max {
+		r.Lengths = c.lengths.result()
+	}
+	if c.dtype == dtype.String {
+		r.words, r.Undercounted = c.words.sorted()
+		r.Distinct, r.Frequent = int64(len(r.words)), r.words[:min(len(r.words), mostFrequent)]
+		r.Estimated = r.Undercounted > 0
+		return r
+	}
+	n, exact := c.distinct.value()
+	r.Distinct, r.Estimated = n, !exact
+	if c.all.n == 0 {
+		return r
+	}
+	if c.positions == nil {
+		r.Mean, r.Std = []float64{c.all.mean()}, []float64{c.all.std()}
+	}
+	for _, m := range c.positions {
+		r.Mean, r.Std = append(r.Mean, m.mean()), append(r.Std, m.std())
+	}
+	return r
+}
