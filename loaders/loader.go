@@ -166,6 +166,10 @@ func (l *Loader) Pipeline(ctx context.Context, s *graph.Scope) (*steps.Pipeline,
 	return (&Source{Plan: l.plan, Scan: l.scan}).Pipeline(ctx, s)
 }
 
+// Filtered returns how many examples filters have not kept in the run so far: see
+// [Pipeline.Filtered].
+func (l *Loader) Filtered() int64 { return l.pipe.Filtered() }
+
 // Close frees the session and the graph. It is idempotent; a loop that is
 // still reading ends with an error.
 func (l *Loader) Close() error {

@@ -28,6 +28,15 @@ func (c *Source) LeftOut() int64 {
 	return int64(pipe.Quarantine.Len())
 }
 
+// Filtered returns how many examples the filters of the source's run have not kept so far: see
+// [run.Pipeline.Filtered]. It is 0 before Pipeline.
+func (c *Source) Filtered() int64 {
+	if pipe := c.pipe.Load(); pipe != nil {
+		return pipe.Filtered()
+	}
+	return 0
+}
+
 // ExpectedRows returns how many rows a whole run of the source gives, from the start of
 // the data to the end. The second result is false if that is not known before the run
 // has ended. Each bad record that the run leaves out reduces the number. ExpectedRows

@@ -32,6 +32,7 @@ func Join(listeners ...*Listener) *Listener {
 		joined.Stall = both(joined.Stall, l.Stall)
 		joined.BadRecord = both(joined.BadRecord, l.BadRecord)
 		joined.LeftOut = both(joined.LeftOut, l.LeftOut)
+		joined.Filtered = both(joined.Filtered, l.Filtered)
 		joined.Retry = both(joined.Retry, l.Retry)
 		joined.Closed = both(joined.Closed, l.Closed)
 	}

@@ -30,6 +30,7 @@ type Listener struct {
 	Stall     func(Stall)
 	BadRecord func(BadRecord)
 	LeftOut   func(LeftOut)
+	Filtered  func(Filtered)
 	Retry     func(Retry)
 	Closed    func(Closed)
 }
@@ -93,6 +94,13 @@ type LeftOut struct {
 	Class      string // "schema", "corrupt data" or "truncated"
 	Reason     string
 	RestOfFile bool // the rest of the file is left out, too
+}
+
+// Filtered reports, at the end of the data of a run, how many examples filters did not keep, in all
+// epochs, with those before the state that the run began from.
+type Filtered struct {
+	Source   string
+	Examples int64
 }
 
 // Retry reports that a step failed and is repeated with fewer records parsed at

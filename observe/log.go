@@ -37,6 +37,9 @@ func Log(logger *slog.Logger) *Listener {
 				slog.Int64("record", e.Record), slog.Int64("offset", e.Offset), slog.String("feature", e.Feature), slog.Any("error", e.Err))
 		},
 		LeftOut: leftOutLog(ctx, logger),
+		Filtered: func(e Filtered) {
+			logger.LogAttrs(ctx, slog.LevelInfo, "filtered", slog.String("source", e.Source), slog.Int64("examples", e.Examples))
+		},
 		Retry: func(e Retry) {
 			logger.LogAttrs(ctx, slog.LevelWarn, "retry", slog.String("source", e.Source),
 				slog.String("signature", e.Signature), slog.Int64("step", e.Step), slog.Any("error", e.Err))

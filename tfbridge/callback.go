@@ -133,6 +133,18 @@ func (g *Graph) AddCallback(fn func(*Call), o *CallbackOptions) (*Callback, erro
 	return c, nil
 }
 
+// OnClose has a function called when the graph is freed, after its Go functions were removed: it
+// frees what they use. The function must not refer to the graph. It is called at once if the graph
+// cannot be used.
+func (g *Graph) OnClose(fn func()) {
+	defer runtime.KeepAlive(g)
+	if g.check() != nil {
+		fn()
+		return
+	}
+	g.callbacks.ends.Store(&fn, nil)
+}
+
 // Attrs returns the attributes of an operation of type OpGo or OpGoPure that
 // calls the function, except Tin. It returns nil for a nil Callback.
 func (c *Callback) Attrs() map[string]any {
@@ -159,9 +171,12 @@ func dropCallback(id int64) {
 
 // callbackList holds the ids of a graph's functions. It is a separate value, because
 // the graph's cleanup uses it and must not refer to the graph.
-type callbackList struct{ ids *sync.Map }
+type callbackList struct {
+	ids  *sync.Map
+	ends *sync.Map // *func() -> nil: see [Graph.OnClose]
+}
 
-func newCallbackList() callbackList { return callbackList{&sync.Map{}} }
+func newCallbackList() callbackList { return callbackList{&sync.Map{}, &sync.Map{}} }
 
 func (l callbackList) add(id int64) { l.ids.Store(id, nil) }
 
@@ -169,6 +184,11 @@ func (l callbackList) add(id int64) { l.ids.Store(id, nil) }
 func (l callbackList) close() {
 	l.ids.Range(func(id, _ any) bool {
 		dropCallback(id.(int64))
+		return true
+	})
+	l.ends.Range(func(end, _ any) bool {
+		l.ends.Delete(end)
+		(*end.(*func()))()
 		return true
 	})
 }

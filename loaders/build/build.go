@@ -25,6 +25,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	}
 	t := newTarget(s.SubScope("loader"), p, scan)
 	t.Skipped, t.Passed = check.NewQuarantine(p.Spec, p.Quarantine, scan), &quarantine.Positions{}
+	skipsByStep(t, p)
 	d, err := datasetOf(t)
 	if err != nil {
 		return nil, fail(p, err)
@@ -35,7 +36,7 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 		return nil, fail(p, err)
 	}
 	parts.Checks = t.Checks(p.Path)
-	if !has[stage.Window](t) && !has[stage.Chunks](t) {
+	if !has[stage.Window](t) && !has[stage.Chunks](t) && !t.Filters() {
 		parts.Place = func(first, rows int64) string { return order.Place(p.Spec, scan, first, rows) }
 	}
 	if err := s.Err(); err != nil {
@@ -76,6 +77,9 @@ func newTarget(s *graph.Scope, p *plan.Plan, scan *plan.Scan) *target.Target {
 // Go can read are measured by [plan.Plan.Scan]; for others the probe looks for it
 // before the first batch.
 func probe(t *target.Target, p *plan.Plan) (*dataset.Iterator, error) {
+	if t.Repeat.Epochs == 0 && t.Filters() {
+		return probeFilter(t, p)
+	}
 	if t.Repeat.Epochs == 1 || !t.Files.Remote() {
 		return nil, nil
 	}
@@ -91,6 +95,20 @@ func probe(t *target.Target, p *plan.Plan) (*dataset.Iterator, error) {
 	d := steps[0].probe(first, nil)
 	if d == nil {
 		return nil, nil
+	}
+	return d.Take(1).Iterator("iterator"), nil
+}
+
+// probeFilter adds an iterator over the first example that filters keep in one epoch. An endless
+// loader whose filters keep none would look for it for ever.
+func probeFilter(t *target.Target, p *plan.Plan) (*dataset.Iterator, error) {
+	p = plan.FirstEpoch(p)
+	first := newTarget(t.Scope.SubScope("probe"), p, t.Scan)
+	first.Fixed = &target.Fixed{Group: p.Engine().GroupSize(t.Scan)}
+	first.Skipped, first.Passed, first.StepCheck = t.Skipped, &quarantine.Positions{}, t.StepCheck
+	d, err := datasetOf(first)
+	if err != nil {
+		return nil, err
 	}
 	return d.Take(1).Iterator("iterator"), nil
 }

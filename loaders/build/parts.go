@@ -24,7 +24,8 @@ type Parts struct {
 	// Positions is an int64 vector with the positions of the batch's records in the
 	// plan's order; unset unless [engine.Choice.HoldsPositions]. Where
 	// [engine.Choice.Replays] it is the number of the batch, or of each of its rows:
-	// see [source.ReplayPosition].
+	// see [source.ReplayPosition]. Where [engine.CountsRead] it has the numbers of
+	// the rows among the examples that the filter saw since the iterator began.
 	Positions tfbridge.Output
 
 	Model tfbridge.Output // string scalar: a serialized ModelProto; unset without Plan.TimeStages
@@ -56,7 +57,7 @@ func (pl *Parts) fetch(s *graph.Scope, t *target.Target) {
 	next := pl.Iterator.NextInline()
 	pl.Tensors = named(t, next)
 	pl.Rows = graph.Subscript(t.Scope, graph.Shape(t.Scope, next[0]), graph.At(0))
-	if t.HoldsPositions() || t.NumbersElements() {
+	if t.Trailing() > 0 {
 		pl.Positions = next[len(next)-1]
 	}
 }

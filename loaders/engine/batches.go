@@ -47,7 +47,7 @@ const (
 // known shape, and only the last batch may be smaller.
 func (c Choice) JoinsBatches() bool {
 	switch {
-	case !c.RunPrefetches() || c.BatchRows() >= 0 || c.Chunks != nil || c.HasLists() || c.Padding != nil:
+	case c.Filters() || !c.RunPrefetches() || c.BatchRows() >= 0 || c.Chunks != nil || c.HasLists() || c.Padding != nil:
 		return false
 	case c.Window == nil && !c.JoinFiles().Applied && !batchesInOrder(c), c.Window != nil && !c.EqualWindows():
 		return false
@@ -72,7 +72,7 @@ func (c Choice) BatchesAtOnce() int64 {
 // and leaves nothing to tf.data's prefetch stage: where a native operation reads the
 // files and has threads of its own, or makes several batches at once.
 func (c Choice) RunPrefetches() bool {
-	if c.Prefetch < 1 || c.Prefetch > mostAhead || c.Timed || (c.Shuffle != nil || c.Records != nil) && !batchesInOrder(c) || c.ChecksRecords() || !c.Native().Applied {
+	if c.Filters() || c.Prefetch < 1 || c.Prefetch > mostAhead || c.Timed || (c.Shuffle != nil || c.Records != nil) && !batchesInOrder(c) || c.ChecksRecords() || !c.Native().Applied {
 		return false
 	}
 	return c.Chunks == nil || c.CutsFiles()
@@ -104,7 +104,7 @@ func (c Choice) GroupSize(found *scan.Scan) int64 {
 	if c.Window != nil || c.Chunks != nil {
 		return blockRecords(found)
 	}
-	if !c.decide(groupBatches).Applied {
+	if !c.decide(groupBatches).Applied && !c.Filters() {
 		return c.BatchSize
 	}
 	records, _ := found.Records()
@@ -120,7 +120,7 @@ func (c Choice) RetryGroupSize() int64 {
 	if c.JoinsBatches() {
 		return c.BatchSize
 	}
-	if c.Window != nil || c.Chunks != nil {
+	if c.Window != nil || c.Chunks != nil || c.Filters() {
 		return 1
 	}
 	return c.BatchSize

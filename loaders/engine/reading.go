@@ -52,6 +52,9 @@ func stagesRefuse(c Choice) bool {
 	if slices.ContainsFunc(c.Features, cast) {
 		return true
 	}
+	if c.BadRecords != nil && spec.StepsRefuse(c.Spec) {
+		return true
+	}
 	return c.HasLists() && (len(c.Steps) > 0 || c.Padding != nil && !c.NativeTensors())
 }
 

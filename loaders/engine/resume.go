@@ -23,7 +23,7 @@ func (c Choice) Seeks() bool {
 // HoldsPositions reports whether the records that buckets hold have positions by which
 // they can be read again.
 func (c Choice) HoldsPositions() bool {
-	if c.Bucket == nil || c.Window != nil || c.Special != nil || c.Sloppy || c.BadRecords != nil {
+	if c.Bucket == nil || c.Window != nil || c.Special != nil || c.Sloppy || c.BadRecords != nil || c.Filters() {
 		return false
 	}
 	return c.Records != nil || c.Manifest.Compression == tfrecord.None && !c.HasRemoteFiles()
@@ -66,6 +66,12 @@ func (c Choice) Replays() bool {
 // together, and the scan has counted them. So the number of delivered rows gives the
 // epoch.
 func (c Choice) NumbersElements() bool { return c.Replays() && (c.Chunks != nil || c.Window != nil) }
+
+// CountsRead reports whether the rows of a plan with a filter carry their numbers among the
+// examples that the filter sees. So a run knows where it is, and how many are filtered.
+func CountsRead(c Choice) bool {
+	return c.Filters() && c.Bucket == nil && c.Special == nil && !c.Sloppy && !c.NumbersElements()
+}
 
 // ComputesBuffers reports whether the native operation computes the order in which
 // shuffle buffers give the records, and reads the records by their positions.

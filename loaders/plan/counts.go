@@ -56,7 +56,7 @@ func (p *Plan) IndexedCounts(ctx context.Context) (*Counts, error) {
 	}
 	once := p.clone()
 	once.Epochs = 1
-	if rows, known := once.ExpectedRows(scan, 0); known && p.Bucket == nil && p.Chunks == nil {
+	if rows, known := once.ExpectedRows(scan, 0); known && p.Bucket == nil && p.Chunks == nil && !p.Filters() {
 		c.Batches = (rows + p.BatchSize - 1) / p.BatchSize
 	}
 	return c, nil

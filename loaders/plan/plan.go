@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"maps"
+	"slices"
+
 	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/order"
@@ -85,9 +88,93 @@ func (p *Plan) FirstWindow() *Plan {
 // OfRequests returns the plan for records that arrive a few at a time, in batches
 // of any size, and not from files.
 func (p *Plan) OfRequests() *Plan {
+	return WithoutFilters(OfRecords(p))
+}
+
+// OfRecords returns the plan for records that do not come from files.
+func OfRecords(p *Plan) *Plan {
 	q := p.clone()
-	q.Files, q.Shuffle, q.Records, q.Bucket = nil, nil, nil, nil
+	q.Files, q.Shuffle, q.Records, q.Bucket, q.BadRecords = nil, nil, nil, nil, nil
 	q.DropRemainder, q.Epochs = false, 1
+	return q
+}
+
+// WithoutFilters returns the plan that keeps the examples that filters do not keep: each row of a
+// request gets an answer.
+func WithoutFilters(p *Plan) *Plan {
+	q := p.clone()
+	q.Steps = slices.DeleteFunc(slices.Clone(q.Steps), spec.Step.Filters)
+	return q
+}
+
+// Only returns the plan that gives some of the tensors, and reads and does what these need. Without
+// names it gives all of them.
+func Only(p *Plan, tensors []string) *Plan {
+	if len(tensors) == 0 {
+		return p
+	}
+	q := p.clone()
+	needed := map[string]bool{}
+	for _, name := range tensors {
+		needed[name] = true
+	}
+	q.Measures = slices.DeleteFunc(slices.Clone(q.Measures), func(m spec.Measure) bool { return !needed[m.To] })
+	for _, m := range q.Measures {
+		needed[m.Tensor] = true
+	}
+	outputs := maps.Clone(needed)
+	var steps []spec.Step
+	for _, s := range slices.Backward(p.Steps) {
+		if s.Writes == "" || !needed[s.Writes] {
+			continue // a filter, a drop, or a tensor that nobody needs
+		}
+		if !slices.Contains(s.Reads, s.Writes) {
+			delete(needed, s.Writes)
+		}
+		for _, name := range s.Reads {
+			needed[name] = true
+		}
+		s.Drops = nil
+		steps = append(steps, s)
+	}
+	slices.Reverse(steps)
+	q.Steps = steps
+	q.Secondaries = slices.DeleteFunc(slices.Clone(q.Secondaries), func(c spec.Const) bool { return !needed[c.To] })
+	for _, c := range q.Secondaries {
+		needed[c.ShapeFrom] = true
+	}
+	q.Primaries = slices.DeleteFunc(slices.Clone(q.Primaries), func(f spec.Primary) bool { return !needed[f.To] })
+	if len(q.Primaries) == 0 {
+		q.Primaries = p.Primaries[:1] // the number of rows comes from one
+	}
+	q.Features = slices.DeleteFunc(slices.Clone(q.Features), func(f *spec.Feature) bool {
+		return !slices.ContainsFunc(q.Primaries, func(primary spec.Primary) bool { return primary.From == f })
+	})
+	q.Tensors, q.Padding = nil, nil
+	for i, t := range p.Tensors {
+		if !outputs[t.Name] {
+			continue
+		}
+		q.Tensors = append(q.Tensors, t)
+		if p.Padding != nil {
+			q.Padding = append(q.Padding, p.Padding[i])
+		}
+	}
+	return q
+}
+
+// Portable returns the plan of requests that needs TensorFlow's operations alone.
+func Portable(p *Plan) *Plan {
+	q := p.OfRequests()
+	q.NativeLibrary = ""
+	return q
+}
+
+// FirstEpoch returns the plan of one epoch in batches of one example, for finding out whether
+// filters keep any.
+func FirstEpoch(p *Plan) *Plan {
+	q := p.clone()
+	q.Epochs, q.BatchSize, q.DropRemainder, q.Bucket, q.Prefetch = 1, 1, false, nil, 0
 	return q
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 
 	"millrace"
 	"millrace/internal/base/machine"
@@ -94,12 +95,28 @@ func (p *Plan) checkEmpty(scan *Scan) error {
 // NoData returns the error of an endless loader that finds nothing to deliver.
 func (p *Plan) NoData() error {
 	switch {
+	case p.Filters():
+		return p.nothingKept()
 	case p.Chunks != nil:
 		return chunk.NoRow(p.Spec)
 	case p.Window != nil:
 		return window.NoWindow(p.Spec)
 	}
 	return noRecords(p.Spec)
+}
+
+// nothingKept returns the error of an endless loader whose filters keep no example.
+func (p *Plan) nothingKept() error {
+	e := millrace.Errorf(millrace.ErrSchema, "the filters keep no example of an epoch, and with epochs null the loader would look for one for ever")
+	e.Loader = p.Path
+	for _, s := range p.Steps {
+		if s.Filters() {
+			e.Key = fmt.Sprintf("args.processing_steps[%d]", s.Index)
+			e.Msg += fmt.Sprintf("; %s", s.Action.Explain())
+			break
+		}
+	}
+	return e
 }
 
 // noRecords returns the error of an endless loader over files without records.

@@ -41,6 +41,14 @@ func (c *Context) Input() (Input, bool) {
 	return c.In[0], true
 }
 
+// InputAt is [Context.Input] for tensor i. It may be known where others are not.
+func (c *Context) InputAt(i int) (Input, bool) {
+	if i >= len(c.In) || c.In[i].Name == "" {
+		return Input{}, false
+	}
+	return c.In[i], true
+}
+
 // name returns the place where the config names tensor i.
 func (c *Context) name(i int) *jsonpos.Node {
 	if c.Entry.Key("tensors").Kind() == jsonpos.List {
@@ -93,7 +101,7 @@ func (c *Context) of(allowed dtypes) (Input, bool) {
 	if !slices.Contains(allowed.list, t.DType) {
 		d := c.Report(c.name(0), "%s takes %s, and %s is %s", c.Type, allowed.what, decl.Quote(t.Name), t.DType)
 		switch {
-		case slices.Contains(scalable.list, t.DType) && len(allowed.list) < len(scalable.list):
+		case slices.Contains(scalable.list, t.DType) && len(allowed.list) < len(scalable.list) && !slices.Contains(allowed.list, dtype.String):
 			d.Hint = "a cast before it converts numbers"
 		case t.DType == dtype.String && !slices.Contains(allowed.list, dtype.String):
 			d.Hint = "decode the strings first: decode_image, decode_wav or to_number"

@@ -2,6 +2,7 @@ package processing
 
 import (
 	"millrace/graph"
+	"millrace/internal/base/jsonpos"
 	"millrace/tfbridge"
 )
 
@@ -16,6 +17,7 @@ type Type struct {
 	Decodes bool // it decodes bytes, which Go checks first: see [Site.Checked]
 	Drops   bool // it removes the tensors that it reads, and writes none
 	Moves   bool // it removes the tensor that it reads if it writes one of another name
+	Filters bool // it writes no tensor: it is a [Filter]
 	Named   bool // it needs "to_name", even with one tensor to read
 }
 
@@ -36,6 +38,28 @@ type Args interface {
 	// Check reports mistakes in the arguments, by themselves and for the tensors of c.
 	// It returns nil where the step cannot be carried out, or a tensor is not known.
 	Check(c *Context) Step
+}
+
+// NamedAt is the name of a tensor, and where the config has it; At is nil for none.
+type NamedAt struct {
+	At   *jsonpos.Node
+	Name string
+}
+
+// Reading is [Args] that name the tensors which the step reads, in place of "tensor" and
+// "tensors".
+type Reading interface {
+	Args
+	Tensors() []NamedAt
+}
+
+// Filter is a step that writes no tensor: it keeps some examples.
+type Filter interface {
+	Step
+
+	// Keep returns a bool, whether an example is kept, or with lead 1 a vector of them for
+	// a batch. in are the tensors that the step reads, in order.
+	Keep(b *Site, in []tfbridge.Output, lead int) tfbridge.Output
 }
 
 // Step is a checked step. It is read-only, and safe for concurrent use.
@@ -80,6 +104,7 @@ type Site struct {
 	*graph.Scope
 	Seed        tfbridge.Output // the pair of int64 that the step's draws follow from; set for random steps only
 	Prepared    tfbridge.Output // what Prepare returned; set for a step that is [Prepared]
+	Portable    bool            // bytes are decoded without a check, which whoever runs the graph makes
 	DecodeLimit int64           // bytes that a decoder may make of an example's bytes; 0 means the default
 }
 

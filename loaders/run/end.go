@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"millrace"
+	"millrace/loaders/plan"
 	"millrace/loaders/stage/check"
 	"millrace/loaders/stage/chunk"
 	"millrace/loaders/stage/window"
@@ -33,6 +34,18 @@ func (pl *Pipeline) ExpectedRows() (rows int64, known bool) {
 	return pl.Plan.ExpectedRows(pl.Scan, left)
 }
 
+// filterSaw returns how many examples the filters of a whole run see, if that is known.
+func (pl *Pipeline) filterSaw() (examples int64, known bool) {
+	if !pl.Plan.Filters() {
+		return 0, false
+	}
+	left := int64(0)
+	if pl.Quarantine != nil {
+		left = pl.Quarantine.Counted(pl.Scan.Count)
+	}
+	return plan.WithoutFilters(pl.Plan).RowsWithout(pl.Scan, left)
+}
+
 // verifyEnd returns an error if the data ended too early. rows is the number of
 // rows delivered. TensorFlow reports the same end for complete data, for a file
 // that was cut between two records, and for an iterator that was cancelled. So
@@ -54,6 +67,9 @@ func (pl *Pipeline) verifyEnd(ctx context.Context, rows int64) error {
 		if err := window.CheckFileLengths(ctx, pl.Plan.Spec, pl.Scan); err != nil {
 			return err
 		}
+	}
+	if all, known := pl.filterSaw(); known && !pl.Plan.DropRemainder {
+		pl.filtered.Store(all - rows)
 	}
 	want, known := pl.wantedRows()
 	if known && rows != want {

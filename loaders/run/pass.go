@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"millrace/graph/steps"
+	"millrace/loaders/engine"
+	"millrace/observe"
 	"millrace/tfbridge"
 )
 
@@ -34,6 +36,8 @@ type pass struct {
 	save     *tfbridge.Callable // of the iterator's state; nil before the first one
 	batches  int64              // number of batches delivered
 	rows     int64              // number of rows delivered
+	read     int64              // examples that filters saw up to the last row; for plans that [engine.CountsRead]
+	readFrom int64              // read when the iterator began, whose numbers count from there
 	begin    int64              // position at which the pass began, where the plan seeks; rows counts from it
 	group    int64              // records parsed at once
 	skip     int64              // batches to skip at the start, records where the plan seeks, or the first number where it replays
@@ -71,6 +75,11 @@ func (p *pass) Taken(rows int64) ([]byte, error) {
 // plan replays.
 func (p *pass) TakenAt(positions []int64) error {
 	p.places.take(positions)
+	if engine.CountsRead(p.pipe.Plan.Engine()) {
+		p.read = p.readFrom + positions[len(positions)-1] + 1
+		p.pipe.filtered.Store(p.read - p.rows - int64(len(positions)))
+		return nil
+	}
 	if p.held == nil {
 		p.number = positions[len(positions)-1] + 1
 		return nil
@@ -112,6 +121,9 @@ func (p *pass) start(group, skip int64) error {
 		feeds = append(feeds, t)
 	}
 	p.group, p.skip = group, skip
+	if e := p.pipe.Plan.Engine(); e.Seeks() || e.Replays() {
+		p.readFrom = p.read
+	}
 	if _, err := p.init.Run(context.Background(), feeds); err != nil {
 		return p.pipe.explain(context.Background(), err)
 	}
@@ -162,6 +174,9 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 	if errors.Is(err, tfbridge.OutOfRange) {
 		if err := p.pipe.verifyEnd(ctx, p.rows); err != nil {
 			return err
+		}
+		if l := p.o.Observe; p.pipe.Plan.Filters() && l != nil && l.Filtered != nil {
+			l.Filtered(observe.Filtered{Source: p.o.Source, Examples: p.pipe.Filtered()})
 		}
 		return io.EOF
 	}

@@ -44,7 +44,7 @@ func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), er
 		}
 		return nil, stateError(p.pipe.Plan, "save the loader's state: %w", err)
 	}
-	header := &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Skip: p.skip, LeftOut: p.leftOut()}
+	header := &stateHeader{Batches: p.batches, Rows: p.rows, Read: p.read, Group: p.group, Skip: p.skip, LeftOut: p.leftOut()}
 	return func() ([]byte, error) {
 		defer taken[0].Close()
 		text, err := taken[0].StringAt(0)
@@ -82,6 +82,7 @@ func (p *pass) restoreState(header *stateHeader, state []byte) error {
 	if p.pipe.Plan.Engine().Replays() {
 		return p.replay(header)
 	}
+	p.read = header.Read
 	if !header.fits(p.pipe) {
 		p.batches, p.rows = header.Batches, header.Rows
 		return p.start(p.pipe.retryGroupSize, header.Batches)

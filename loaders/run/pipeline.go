@@ -1,6 +1,8 @@
 package run
 
 import (
+	"sync/atomic"
+
 	"millrace/graph/steps"
 	"millrace/loaders/build"
 	"millrace/loaders/plan"
@@ -17,4 +19,12 @@ type Pipeline struct {
 	dataDigest func() string                  // of the records, computed once; for a plan that seeks
 
 	epochExamples int64 // of each epoch; for a plan that seeks
+
+	filtered atomic.Int64 // examples that filters did not keep, in the run so far
 }
+
+// Filtered returns how many examples filters have not kept in the run so far, with those before
+// the state from which it started: up to the last row that it delivered, and at the end of the
+// data in all. It may be called during a run. Where nobody counts them it is 0 until the end:
+// with buckets, with windows of drawn sizes and with sloppy_interleave.
+func (pl *Pipeline) Filtered() int64 { return pl.filtered.Load() }

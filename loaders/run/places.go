@@ -72,6 +72,9 @@ func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
 	default:
 		l.rows = &rowsInOrder{passed: pl.Passed, begin: begin, last: -1}
 	}
+	if pl.Plan.Filters() {
+		l.rows = &filteredRows{examples: l.rows, first: row, next: row}
+	}
 	return l, nil
 }
 
@@ -80,10 +83,36 @@ func (l *places) take(positions []int64) {
 	if l == nil {
 		return
 	}
-	if rows, ok := l.rows.(*bucketedRows); ok {
+	switch rows := l.rows.(type) {
+	case *bucketedRows:
 		rows.next = slices.Clone(positions)
+	case *filteredRows:
+		rows.numbers = append(rows.numbers, positions...)
 	}
 }
+
+// filteredRows are rows that filters keep. They have the numbers of their examples, counted
+// from the first one that the run sees.
+type filteredRows struct {
+	examples rowPositions
+	first    int64   // the example that the numbers count from
+	next     int64   // the example that examples yields next
+	numbers  []int64 // numbers of the next rows
+}
+
+// of ignores the row, which is the next one.
+func (r *filteredRows) of(int64) (position int64, err error) {
+	example := r.first + r.numbers[0]
+	r.numbers = r.numbers[1:]
+	for ; r.next <= example; r.next++ {
+		if position, err = r.examples.of(r.next); err != nil {
+			return 0, err
+		}
+	}
+	return position, nil
+}
+
+func (r *filteredRows) close() { r.examples.close() }
 
 // of returns the places of rows.
 func (l *places) of(first, rows int64) ([]steps.RecordPlace, error) {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"millrace/loaders/build/source"
+	"millrace/loaders/engine"
 	"millrace/loaders/plan"
 	"millrace/loaders/spec"
 )
@@ -33,7 +34,7 @@ func (p *pass) position() *stateHeader {
 	if size := p.pipe.epochExamples; size > 0 {
 		at.Epoch, at.Record = p.reached()/size, p.reached()%size
 	}
-	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
+	return &stateHeader{Batches: p.batches, Rows: p.rows, Read: p.read, Group: p.group, Position: at, LeftOut: p.leftOut()}
 }
 
 // reached returns the position in the order after the batches so far. It is larger than
@@ -41,6 +42,9 @@ func (p *pass) position() *stateHeader {
 func (p *pass) reached() int64 {
 	if p.held != nil {
 		return p.held.next
+	}
+	if engine.CountsRead(p.pipe.Plan.Engine()) {
+		return p.pipe.Passed.Behind(p.begin, p.read-p.begin)
 	}
 	return p.pipe.Passed.Behind(p.begin, p.rows-p.begin)
 }
@@ -61,6 +65,9 @@ func (p *pass) seek(header *stateHeader, holding []byte) error {
 			return stateError(plan, "the saved state has no positions of records that the buckets of this loader could hold")
 		}
 		p.rows = p.held.delivered()
+	}
+	if engine.CountsRead(plan.Engine()) {
+		p.read, p.rows = p.begin, header.Rows
 	}
 	return p.start(p.groupSize(p.batches), p.begin)
 }
@@ -95,7 +102,7 @@ func (p *pass) replayed() *stateHeader {
 	at := &position{}
 	at.Epoch, at.Record = source.ReplayPosition(p.replayNumber())
 	at.Shard, at.Shards = shardOf(p.pipe.Plan)
-	return &stateHeader{Batches: p.batches, Rows: p.rows, Group: p.group, Position: at, LeftOut: p.leftOut()}
+	return &stateHeader{Batches: p.batches, Rows: p.rows, Read: p.read, Group: p.group, Position: at, LeftOut: p.leftOut()}
 }
 
 // replayNumber returns the number of the next element of a plan that replays.
@@ -115,7 +122,11 @@ func (p *pass) replayNumber() int64 {
 	if size <= 0 {
 		return 0
 	}
-	return source.ReplayNumber(p.rows/size, p.rows%size)
+	read := p.rows
+	if engine.CountsRead(plan.Engine()) {
+		read = p.read
+	}
+	return source.ReplayNumber(read/size, read%size)
 }
 
 // replay starts the iterator at the epoch of a saved state, after the elements that
@@ -132,7 +143,7 @@ func (p *pass) replay(header *stateHeader) error {
 		return stateError(p.pipe.Plan, "the state was saved by part %d of %d, and this loader reads part %d of %d", at.Shard, at.Shards, shard, shards)
 	}
 	p.number = source.ReplayNumber(at.Epoch, at.Record)
-	p.rows, p.batches = header.Rows, header.Batches
+	p.rows, p.read, p.batches = header.Rows, header.Read, header.Batches
 	return p.start(p.groupSize(p.batches), p.number)
 }
 

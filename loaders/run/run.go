@@ -8,6 +8,7 @@ import (
 
 	"millrace/graph/steps"
 	"millrace/loaders/build"
+	"millrace/loaders/engine"
 	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
@@ -60,6 +61,7 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 	if err != nil {
 		return nil, err
 	}
+	pl.filtered.Store(0)
 	fed := []tfbridge.Output{pl.Group, pl.Skip, pl.Prefetch}
 	p := &pass{pipe: pl, session: sess, o: o, empty: empty}
 	if pl.Plan.Engine().HoldsPositions() {
@@ -84,7 +86,11 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 		err = p.start(p.groupSize(0), 0)
 	}
 	if err == nil && o.Places {
-		p.places, err = newPlaces(pl, p.begin, p.rows, p.held)
+		row := p.rows
+		if engine.CountsRead(pl.Plan.Engine()) {
+			row = p.read
+		}
+		p.places, err = newPlaces(pl, p.begin, row, p.held)
 	}
 	if err == nil && o.PrepareSave {
 		err = p.prepareSave(ctx)

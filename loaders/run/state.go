@@ -44,13 +44,14 @@ type stateHeader struct {
 	Keys     map[string]string `json:"keys"`
 
 	Seed    int64  `json:"seed"`
-	Runtime string `json:"runtime"` // TensorFlow's version
-	Batches int64  `json:"batches"` // number of batches delivered before
-	Rows    int64  `json:"rows"`    // number of rows delivered before
-	Group   int64  `json:"group"`   // records parsed at once
-	Skip    int64  `json:"skip"`    // batches to skip at the start
-	Deflate bool   `json:"deflate"` // whether the iterator's state is deflated
-	SHA256  string `json:"sha256"`  // of all the rest
+	Runtime string `json:"runtime"`        // TensorFlow's version
+	Batches int64  `json:"batches"`        // number of batches delivered before
+	Rows    int64  `json:"rows"`           // number of rows delivered before
+	Read    int64  `json:"read,omitempty"` // examples that filters saw before
+	Group   int64  `json:"group"`          // records parsed at once
+	Skip    int64  `json:"skip"`           // batches to skip at the start
+	Deflate bool   `json:"deflate"`        // whether the iterator's state is deflated
+	SHA256  string `json:"sha256"`         // of all the rest
 
 	LeftOut leftOut `json:"left_out,omitempty"` // bad records
 

@@ -65,6 +65,8 @@ func (pl *Pipeline) checkComputed() error {
 		why = "buckets hold records back"
 	case e.BadRecords != nil:
 		why = "bad records are skipped"
+	case e.Filters():
+		why = "how many records are filtered is not known before they are read"
 	case !e.Seeks():
 		why = "the records have no positions; shuffle_mode exact or block, shard or range give them some"
 	case e.Records == nil && e.Window != nil:

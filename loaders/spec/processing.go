@@ -82,10 +82,48 @@ func (s Step) Batchable() bool {
 }
 
 // StepsSingly reports whether a processing step needs examples one at a time: it works
-// neither on batches nor on rows that are joined.
+// neither on batches nor on rows that are joined. Filters take examples out of batches only
+// where these are records of one size.
 func (s *Spec) StepsSingly() bool {
-	return slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() })
+	apart := s.Window != nil || s.Bucket != nil || s.HasLists()
+	return slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() || x.Filters() && apart })
 }
+
+// StepsRefuse reports whether a processing step may fail on a record. Steps of windows and chunks
+// see no records. Those that work on batches take all values.
+func StepsRefuse(s *Spec) bool {
+	return s.Window == nil && s.Chunks == nil && slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() })
+}
+
+// SourceOf returns the tensor that the step with an index in the config reads first, and the feature
+// that it is made of, "" if there is none.
+func SourceOf(s *Spec, index int) (feature, tensor string) {
+	for i := len(s.Steps) - 1; i >= 0; i-- {
+		x := s.Steps[i]
+		switch {
+		case len(x.Reads) == 0:
+		case x.Index == index:
+			tensor, feature = x.Reads[0], x.Reads[0]
+		case x.Index < index && x.Writes == feature:
+			feature = x.Reads[0]
+		}
+	}
+	for _, primary := range s.Primaries {
+		if primary.To == feature {
+			return primary.From.Name, tensor
+		}
+	}
+	return "", tensor
+}
+
+// Filters reports whether the step keeps some of the examples.
+func (s Step) Filters() bool {
+	_, ok := s.Action.(processing.Filter)
+	return ok
+}
+
+// Filters reports whether a processing step keeps some of the examples.
+func (s *Spec) Filters() bool { return slices.ContainsFunc(s.Steps, Step.Filters) }
 
 // Draws reports whether a processing step draws random numbers.
 func (s *Spec) Draws() bool {
@@ -149,6 +187,9 @@ func (c stepPart) step(index int, s *StepConfig, t *processing.Type) {
 	if !ok {
 		return
 	}
+	if t.Filters && c.spec.Chunks != nil {
+		c.inConfig.Report(s.At, "a chunked_sequence has no filter: its rows are cut from sequences one after the other").Hint = "use a loader of type independent, or filter the records when they are written"
+	}
 	if !c.carriedOut(s, t) {
 		args.Check(c.context(s, []*tensorState{nil})) // the tensors of the other mode are not known
 		return
@@ -160,6 +201,9 @@ func (c stepPart) step(index int, s *StepConfig, t *processing.Type) {
 			c.spoil(s, name)
 		}
 		return
+	}
+	if len(to) == 0 && !t.Drops && !t.Filters {
+		return // its name is missing, which was reported
 	}
 	made := Step{Action: step, Type: t.Name, Index: index, Random: t.Random, Decodes: t.Decodes}
 	for _, in := range inputs {
@@ -201,11 +245,14 @@ func (c *checker) mode() string {
 func (c stepPart) inputs(s *StepConfig, t *processing.Type) (list []*tensorState) {
 	one, several := s.Has("tensor"), s.Has("tensors")
 	switch {
+	case t.Filters && (one || several):
+		c.inConfig.Report(s.At, "%s names its tensors in args.conditions; remove tensor and tensors", t.Name)
+		return nil
 	case t.Reads == processing.None && (one || several):
 		c.inConfig.Report(s.At, "%s reads no tensor; remove tensor and tensors", t.Name)
 		return nil
 	case t.Reads == processing.None:
-		return nil
+		return c.namedInArgs(s)
 	case one && several:
 		c.inConfig.Report(s.Key("tensors"), "must not stand beside tensor")
 		return nil
@@ -233,6 +280,22 @@ func (c stepPart) inputs(s *StepConfig, t *processing.Type) (list []*tensorState
 	}
 	for i, name := range s.Tensors {
 		list = append(list, c.readable(s.Key("tensors").Elem(i), name))
+	}
+	return list
+}
+
+// namedInArgs returns the tensors that the arguments of a step name.
+func (c stepPart) namedInArgs(s *StepConfig) (list []*tensorState) {
+	named, ok := s.Args.(processing.Reading)
+	if !ok {
+		return nil
+	}
+	for _, x := range named.Tensors() {
+		if x.At == nil {
+			list = append(list, nil)
+			continue
+		}
+		list = append(list, c.readable(x.At, x.Name))
 	}
 	return list
 }
@@ -278,7 +341,7 @@ func (c stepPart) readArg(at *jsonpos.Node, path string, limit int64) ([]byte, b
 // writes returns the name of the tensor that the step writes: one, or none.
 func (c stepPart) writes(s *StepConfig, t *processing.Type, inputs []*tensorState) []string {
 	switch {
-	case t.Drops:
+	case t.Drops, t.Filters:
 		if s.Has("to_name") {
 			c.inConfig.Report(s.Key("to_name"), "%s writes no tensor", t.Name)
 		}

@@ -24,6 +24,9 @@ func steps(c engine.Choice) (list []Stage) {
 // Explain describes the step: what it reads, its parameters, and the tensor that it makes where
 // that is another one.
 func (s Step) Explain() Explained {
+	if s.Filters() {
+		return Explained{Name: s.Type, What: s.Action.Explain()}
+	}
 	what := strings.Join(s.Reads, ", ")
 	if s.Action == nil {
 		return Explained{Name: s.Type, What: what}
@@ -38,3 +41,7 @@ func (s Step) Explain() Explained {
 	}
 	return Explained{Name: s.Type, What: what, Tensors: tensorsOf(s.Result())}
 }
+
+// count says that a filter keeps an unknown number of examples. For people who wait it is at most
+// the number before.
+func (s Step) count(in Count, d Data) (Count, bool) { return in, !s.Filters() || d.Expect }

@@ -35,6 +35,8 @@ type Counts struct {
 	Records int64 `json:"records"`  // number of records of the data, in one epoch; -1: unknown
 	Epochs  int64 `json:"epochs"`   // passes over the data
 	LeftOut int64 `json:"left_out"` // number of bad records that were skipped, each counted once
+
+	Filtered int64 `json:"filtered,omitempty"` // examples that filters did not keep, in all epochs
 }
 
 // Success is the content of _SUCCESS.

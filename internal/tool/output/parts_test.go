@@ -97,7 +97,7 @@ func complete(t *testing.T, path string, job Job) {
 	if success == nil || rows != numbers || !maps.Equal(success.Job, job) {
 		t.Fatalf("got %s, %+v", rows, success)
 	}
-	if success.Rows != 5 || success.Batches != 5 || success.Bytes != int64(len(rows)) || success.Counts != (Counts{6, 1, 1}) {
+	if success.Rows != 5 || success.Batches != 5 || success.Bytes != int64(len(rows)) || success.Counts != (Counts{6, 1, 1, 0}) {
 		t.Errorf("got %+v", success)
 	}
 	var names []string

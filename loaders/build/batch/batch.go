@@ -45,7 +45,7 @@ func (b *Batcher) padded(d *dataset.Dataset, size tfbridge.Output) *dataset.Data
 		o.Shapes = append(o.Shapes, pad.Shape)
 		o.Values = append(o.Values, target.Constant(d.Scope(), pad.Value, b.Tensors[i].DType))
 	}
-	if b.HoldsPositions() || b.NumbersElements() {
+	if b.Trailing() > 0 {
 		o.Shapes, o.Values = append(o.Shapes, []int64{}), append(o.Values, d.Scope().Const(int64(0)))
 	}
 	return d.PaddedBatch(b.Size, o)
@@ -76,6 +76,45 @@ func (b *Batcher) Finish(d *dataset.Dataset, numbered func(Func) Func) *dataset.
 	return d.Map("finish", numbered(func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return b.processor.Derive(s, b.parser.Decode(s, args, []int64{-1}), []int64{-1})
 	}), b.MapOptions())
+}
+
+// Filtered turns groups of decoded examples into batches of the plan's tensors: those of the
+// examples that filters keep.
+func (b *Batcher) Filtered(d *dataset.Dataset) *dataset.Dataset {
+	return b.Keep(d, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return b.parser.Decode(s, args, []int64{-1})
+	})
+}
+
+// Keep turns groups of examples into batches of the plan's tensors. features makes the decoded
+// features of the components of a group.
+func (b *Batcher) Keep(d *dataset.Dataset, features Func) *dataset.Dataset {
+	count := b.CountsRead()
+	if count {
+		d = counted(d)
+	}
+	d = d.Map("filter", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		if !count || len(args) == 0 {
+			return b.processor.Derive(s, features(s, args), []int64{-1})
+		}
+		numbers := args[len(args)-1]
+		given := map[string]tfbridge.Output{process.Number: numbers}
+		return b.processor.DeriveWith(s, given, features(s, args[:len(args)-1]), []int64{-1})
+	}, b.MapOptions())
+	return d.Rebatch(b.Size, b.Full())
+}
+
+// counted adds to groups of rows the numbers of the rows, from 0.
+func counted(d *dataset.Dataset) *dataset.Dataset {
+	return d.Scan("count", []tfbridge.Output{d.Scope().Const(int64(0))}, func(s *graph.Scope, state, args []tfbridge.Output) (next, components []tfbridge.Output) {
+		if s.Err() != nil || len(args) == 0 {
+			return nil, nil
+		}
+		rows := graph.Cast(s, graph.Subscript(s, graph.Shape(s, args[0]), graph.At(0)), tfbridge.Int64)
+		end := graph.Add(s, state[0], rows)
+		numbers := graph.Range(s, state[0], end, s.Const(int64(1)))
+		return []tfbridge.Output{end}, append(args[:len(args):len(args)], numbers)
+	})
 }
 
 // Func makes the components of an element from the components of another one.

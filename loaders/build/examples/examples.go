@@ -36,7 +36,14 @@ func (b *Builder) Ragged(d *dataset.Dataset) *dataset.Dataset {
 
 // Groups parses several batches of records at once, and cuts them into batches.
 func (b *Builder) Groups(d *dataset.Dataset) *dataset.Dataset {
-	return b.parseGroups(d.BatchOutput(b.Group, false)).Rebatch(b.batch.Size, b.batch.Full())
+	d = d.BatchOutput(b.Group, false)
+	if b.Filters() {
+		return b.batch.Keep(d, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+			parsed := graph.ParseExampleV2(s, args[0], b.parser.ExampleFeatures())
+			return b.parser.Decode(s, parsed.Dense, []int64{-1})
+		})
+	}
+	return b.parseGroups(d).Rebatch(b.batch.Size, b.batch.Full())
 }
 
 // parseGroups parses vectors of serialized Examples.
@@ -63,12 +70,36 @@ func (b *Builder) Parsed(d *dataset.Dataset) *dataset.Dataset {
 			return append(b.parse(s, args[1:]), position)
 		}, b.MapOptions())
 	}
+	if b.Filters() {
+		return b.filtered(d)
+	}
 	if b.Draws() {
 		return d.Map("parse", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 			return b.drawn(s, args[0], args[1])
 		}, b.MapOptions())
 	}
 	return d.Map("parse", b.parse, b.MapOptions())
+}
+
+// filtered is [Builder.Parsed] for plans with filters.
+func (b *Builder) filtered(d *dataset.Dataset) *dataset.Dataset {
+	extra := 0
+	if b.CountsRead() {
+		d, extra = d.Enumerate(0), 1
+	}
+	return b.processor.Filter(d, func(s *graph.Scope, args []tfbridge.Output) (*graph.Scope, []tfbridge.Output, map[string]tfbridge.Output) {
+		given := map[string]tfbridge.Output{}
+		if extra > 0 && len(args) > 0 {
+			given[process.Number] = args[0]
+		}
+		args = args[min(extra, len(args)):]
+		if !b.Draws() || len(args) < 2 {
+			return s, b.parser.Record(s, args[0]), given
+		}
+		number, data := b.NumberOf(s, args[0])
+		given[process.Epoch], given[process.Position] = args[1], number
+		return s, b.parser.Record(s, data), given
+	}, b.MapOptions())
 }
 
 // parse makes the plan's tensors of one serialized record.
@@ -82,6 +113,21 @@ func (b *Builder) drawn(s *graph.Scope, record, epoch tfbridge.Output) []tfbridg
 	return b.parse(b.processor.Drawn(s, epoch, number), []tfbridge.Output{data})
 }
 
+// Checked carries out all stages on one record, and returns the operations that a run has to
+// carry out.
+func (b *Builder) Checked(s *graph.Scope, record tfbridge.Output) (targets []*tfbridge.Operation) {
+	var made []tfbridge.Output
+	if b.Filters() { // steps after a filter must not see what it does not keep
+		made = b.filtered(dataset.FromTensors(s, record)).SingleElement()
+	} else {
+		made = b.parse(s, []tfbridge.Output{record})
+	}
+	for _, x := range made {
+		targets = append(targets, x.Op)
+	}
+	return targets
+}
+
 // Requests makes the plan's tensors of a vector of records that come in a request.
 func (b *Builder) Requests(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
 	if b.StepsSingly() {
@@ -90,11 +136,33 @@ func (b *Builder) Requests(s *graph.Scope, records tfbridge.Output) []tfbridge.O
 	if b.Parse.Lists {
 		return b.processor.Assemble(s, b.parser.Records(s, records))
 	}
+	return b.processor.Derive(s, b.Features(s, records), []int64{-1})
+}
+
+// Features parses a vector of records to the decoded features, in the order of [stage.Parse], each
+// with a row for each record. No feature may have a variable length.
+func (b *Builder) Features(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
 	var stored []tfbridge.Output
 	for _, c := range b.parser.Stored(s, records) {
 		stored = append(stored, c.Values)
 	}
-	return b.processor.Derive(s, b.parser.Decode(s, stored, []int64{-1}), []int64{-1})
+	return b.parser.Decode(s, stored, []int64{-1})
+}
+
+// Values makes the plan's tensors of the decoded features of several examples, in the order of
+// [stage.Parse], each with a row for each example.
+func (b *Builder) Values(s *graph.Scope, features []tfbridge.Output) []tfbridge.Output {
+	if s.Err() != nil || len(features) == 0 {
+		return nil
+	}
+	if !b.StepsSingly() && !b.Parse.Lists {
+		return b.processor.Derive(s, features, []int64{-1})
+	}
+	rows := graph.Subscript(s, graph.Shape(s, features[0]), graph.At(0))
+	d := dataset.FromSlices(s, features...).Map("process", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return b.processor.Derive(s, args, nil)
+	}, b.MapOptions())
+	return b.batch.Whole(d, rows)
 }
 
 // Probe reads files one after the other, because a shuffle of no elements never ends.

@@ -49,10 +49,18 @@ func (b *Builder) ParseNative(d *dataset.Dataset) *dataset.Dataset {
 	if b.Parse.Lists {
 		return b.lists(func(q *native.Sequence) *dataset.Dataset { return b.parseLists(d, q) })
 	}
+	if b.Filters() {
+		return b.decodeGroups(d.BatchOutput(b.Group, false))
+	}
 	return b.finish(native.Parse(d, b.batch.Size, b.parser.NativeFeatures(), b.parseOptions()))
 }
 
-func (b *Builder) finish(d *dataset.Dataset) *dataset.Dataset { return b.batch.Finish(d, b.Numbered) }
+func (b *Builder) finish(d *dataset.Dataset) *dataset.Dataset {
+	if b.Filters() {
+		return b.batch.Filtered(d)
+	}
+	return b.batch.Finish(d, b.Numbered)
+}
 
 // decodeGroups decodes vectors of records, and makes batches of them.
 func (b *Builder) decodeGroups(d *dataset.Dataset) *dataset.Dataset {
@@ -60,6 +68,9 @@ func (b *Builder) decodeGroups(d *dataset.Dataset) *dataset.Dataset {
 		o := b.Located(s)
 		return native.Decode(s, args[0], b.parser.NativeFeatures(), &o)
 	}, b.MapOptions())
+	if b.Filters() {
+		return b.finish(d)
+	}
 	return b.finish(d.Rebatch(b.batch.Size, b.batch.Full()))
 }
 

@@ -12,7 +12,7 @@ func (b *Builder) bucketed() bool {
 
 func (b *Builder) nativeOptions() *native.ExamplesOptions {
 	o := &native.ExamplesOptions{
-		BatchSize: b.batch.Size, Size: b.JoinedSize(), Epochs: b.Repeat.Epochs, Drop: b.batch.Full(),
+		BatchSize: b.batch.Size, Size: b.JoinedSize(), Epochs: b.Repeat.Epochs, Drop: b.drops(),
 		Compression: b.Reading.Compression.TensorFlow(), BufferBytes: b.Reading.BufferBytes,
 		Threads: max(b.Parse.Parallel, 2), // the next file is always inflated ahead
 	}
@@ -22,9 +22,13 @@ func (b *Builder) nativeOptions() *native.ExamplesOptions {
 	return o
 }
 
+// drops reports whether the operation that reads records drops a rest of them. With a filter
+// the batches are made after it.
+func (b *Builder) drops() bool { return b.batch.Full() && !b.Filters() }
+
 // orderedOptions returns how the native operations batch the records of an order.
 func (b *Builder) orderedOptions() *native.OrderedOptions {
-	o := &native.OrderedOptions{BatchSize: b.batch.Size, Size: b.JoinedSize(), Drop: b.batch.Full()}
+	o := &native.OrderedOptions{BatchSize: b.batch.Size, Size: b.JoinedSize(), Drop: b.drops()}
 	if b.Engine.ChecksRecords() {
 		o.Check = b.Feed().CheckByPosition
 	}

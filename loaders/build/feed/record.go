@@ -8,7 +8,6 @@ import (
 
 	"millrace"
 	"millrace/loaders/quarantine"
-	"millrace/loaders/stage/check"
 	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
@@ -93,7 +92,7 @@ func (f *recordFeed) open(position int64) (*recordReader, *tfbridge.Tensor, erro
 func (f *recordFeed) reader(order *order.Order) *recordReader {
 	return &recordReader{
 		recordFeed: f, order: order, files: make(map[int]*tfrecord.ReaderAt),
-		placed: f.placed(), check: check.New(f.Engine),
+		placed: f.placed(), check: f.Source.check(),
 	}
 }
 

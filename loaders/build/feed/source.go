@@ -58,6 +58,10 @@ type Source struct {
 	Skipped *quarantine.List      // takes bad records; nil: the first one is an error
 	Passed  *quarantine.Positions // positions of the skipped records, where the plan seeks
 
+	// Steps returns an error for a record that a processing step cannot be carried out on. Nil
+	// accepts all records.
+	Steps func(record []byte) error
+
 	Located bool // records carry their locations even where TensorFlow parses them
 }
 
@@ -68,12 +72,29 @@ func (s *Source) strict() *Source {
 	return &c
 }
 
+// check returns the check of the data of records, nil if all are good. Only one goroutine at a time
+// may call it.
+func (s *Source) check() func(record []byte) error {
+	whole := check.New(s.Engine)
+	if s.Steps == nil {
+		return whole
+	}
+	return func(record []byte) error {
+		if whole != nil {
+			if err := whole(record); err != nil {
+				return err
+			}
+		}
+		return s.Steps(record)
+	}
+}
+
 // callBytes returns the approximate size of the records of a call.
 func (s *Source) callBytes() int64 { return min(s.BufferBytes, maxFeedBytes) }
 
 // newReader returns a reader of the good records of a file, from d. A nil d reads nothing.
 func (s *Source) newReader(d *tfrecord.Reader, file int) *quarantine.Reader {
-	r := &quarantine.Reader{Reader: d, Index: s.Scan.Indexes[file], FileNumber: file, Check: check.New(s.Engine)}
+	r := &quarantine.Reader{Reader: d, Index: s.Scan.Indexes[file], FileNumber: file, Check: s.check()}
 	if s.Skipped != nil {
 		r.LeaveOut = s.Skipped.LeaveOut
 	}

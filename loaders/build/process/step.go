@@ -2,6 +2,8 @@ package process
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"millrace/graph"
 	"millrace/loaders/build/column"
@@ -29,6 +31,8 @@ func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int)
 	s = s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
 	if part, ok := x.Action.(*tensors.Slice); ok {
 		values[x.Writes] = part.Batch(s, values[x.Reads[0]], lead)
+	} else if x.Filters() {
+		x.filter(s, values, lead)
 	} else if x.Writes != "" {
 		values[x.Writes] = x.build(s, func(name string) tfbridge.Output { return values[name] })
 	}
@@ -46,7 +50,7 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 	if s.Err() != nil {
 		return tfbridge.Output{}
 	}
-	site := &processing.Site{Scope: s}
+	site := &processing.Site{Scope: s, Portable: x.target.Portable}
 	if x.Random {
 		site.Seed = seedOf(s, x.Index)
 	}
@@ -54,6 +58,30 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 		site.Prepared = x.target.Prepare(x.Index, p)
 	}
 	return x.Action.Build(site, in)
+}
+
+// filter keeps the rows of a batch that fulfil the conditions.
+func (x step) filter(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
+	if s.Err() != nil || lead == 0 {
+		return // an example alone is kept, or not, by [Processor.Filter]
+	}
+	rows := graph.Where(s, x.keep(s, values, lead))
+	rows = graph.Squeeze(s, rows, 1)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		values[name] = graph.GatherV2(s, values[name], rows, 0)
+	}
+}
+
+// keep returns whether an example, or each of a batch, is kept.
+func (x step) keep(s *graph.Scope, values map[string]tfbridge.Output, lead int) tfbridge.Output {
+	var in []tfbridge.Output
+	for _, name := range x.Reads {
+		in = append(in, values[name])
+	}
+	if s.Err() != nil {
+		return tfbridge.Output{}
+	}
+	return x.Action.(processing.Filter).Keep(&processing.Site{Scope: s}, in, lead)
 }
 
 func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {

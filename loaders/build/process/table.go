@@ -68,9 +68,17 @@ func (p *Processor) DeriveWith(s *graph.Scope, given map[string]tfbridge.Output,
 	if len(lead) > 0 && p.Out.Padding != nil {
 		p.padStatic(s, values)
 	}
+	return p.outputs(values)
+}
+
+// outputs returns the plan's tensors, and after them the number of the example, if it has one.
+func (p *Processor) outputs(values map[string]tfbridge.Output) []tfbridge.Output {
 	out := make([]tfbridge.Output, len(p.Out.Tensors))
 	for i, t := range p.Out.Tensors {
 		out[i] = values[t.Name]
+	}
+	if number, ok := values[Number]; ok {
+		out = append(out, number)
 	}
 	return out
 }

@@ -1,5 +1,7 @@
 package target
 
+import "millrace/loaders/engine"
+
 // Fixed are the values of a dataset that no run feeds, for a graph that is written to a
 // file: the same values as in [Feeds]. Such a dataset yields the tensors of the plan alone: where
 // a run would need the positions of records for its states, it does without.
@@ -12,6 +14,21 @@ func (t *Target) HoldsPositions() bool { return t.Fixed == nil && t.Engine.Holds
 // NumbersElements reports whether elements carry their numbers: see
 // [engine.Choice.NumbersElements].
 func (t *Target) NumbersElements() bool { return t.Fixed == nil && t.Engine.NumbersElements() }
+
+// CountsRead reports whether rows carry their numbers among the examples that a filter sees:
+// see [engine.CountsRead].
+func (t *Target) CountsRead() bool {
+	return t.Fixed == nil && !t.Requests && engine.CountsRead(t.Engine)
+}
+
+// Trailing returns how many components elements have after the tensors of the plan: their
+// number, or none.
+func (t *Target) Trailing() int {
+	if t.HoldsPositions() || t.NumbersElements() || t.CountsRead() {
+		return 1
+	}
+	return 0
+}
 
 // FromStart reports whether the dataset begins with the first element of the first epoch,
 // whatever is fed.

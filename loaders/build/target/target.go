@@ -49,12 +49,19 @@ type Target struct {
 	Skipped *quarantine.List      // takes bad records; nil: the first one is an error
 	Passed  *quarantine.Positions // positions of the skipped records, where the plan seeks
 
+	// StepCheck returns an error for a record that a processing step cannot be carried out on.
+	// It is nil where nobody asks before a record is handed over.
+	StepCheck func(record []byte) error
+
 	// Fixed are the values of Feeds, if no run feeds them.
 	Fixed *Fixed
 
-	// Order gives the tensor of each component of a batch, where parsing decides the
-	// order of the components; nil: the order of the tensors.
+	// Requests says that the records come in requests, and not from files.
 	Requests bool
+
+	// Portable says that the graph runs where Go is not: bytes are decoded without the checks
+	// of package bytecheck, which whoever runs the graph has to make.
+	Portable bool
 
 	// Order says which component of a batch is which tensor, where parsing decides the
 	// order of the components; nil: the order of the tensors.
@@ -129,7 +136,19 @@ const maxParallel = 16
 
 // StepsSingly reports whether a processing step sees examples one at a time.
 func (t *Target) StepsSingly() bool {
-	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return !s.Batchable() })
+	apart := t.Parse.Lists || slices.ContainsFunc(t.Stages, func(s stage.Stage) bool {
+		switch s.(type) {
+		case stage.Window, stage.Bucket:
+			return true
+		}
+		return false
+	})
+	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return !s.Batchable() || s.Filters() && apart })
+}
+
+// Filters reports whether a processing step keeps some of the examples.
+func (t *Target) Filters() bool {
+	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return s.Filters() })
 }
 
 // Draws reports whether a processing step draws random numbers.
@@ -158,7 +177,7 @@ func Inline() *dataset.MapOptions { return &dataset.MapOptions{Inline: true} }
 func (t *Target) Feed() *feed.Source {
 	s := &feed.Source{
 		Files: t.Files.List, Compression: t.Reading.Compression, BufferBytes: t.Reading.BufferBytes, Epochs: t.Repeat.Epochs,
-		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed, Located: t.Draws(),
+		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed, Located: t.Draws(), Steps: t.StepCheck,
 	}
 	return s
 }
@@ -171,8 +190,7 @@ func (t *Target) CountedFiles() (paths []string, counts []int64) {
 	return paths, counts
 }
 
-// JoinedSize returns the number of rows of an element if a run may take several batches
-// in one, and no output otherwise.
+// Located returns the options for records that carry their places.
 func (t *Target) Located(s *graph.Scope) native.DecodeOptions {
 	if t.Requests {
 		return native.DecodeOptions{}
@@ -182,12 +200,12 @@ func (t *Target) Located(s *graph.Scope) native.DecodeOptions {
 }
 
 // JoinedSize returns the number of rows of an element if a run may take several batches
-// in one, and no output otherwise.
+// in one, or a filter makes batches of what is left of it. Otherwise it returns no output.
 func (t *Target) JoinedSize() tfbridge.Output {
-	if t.Fixed != nil || !t.Engine.JoinsBatches() {
-		return tfbridge.Output{}
+	if t.Filters() || t.Fixed == nil && t.Engine.JoinsBatches() {
+		return t.Group
 	}
-	return t.Group
+	return tfbridge.Output{}
 }
 
 // Constant adds a scalar of a dtype. The value is one that the dtype holds.

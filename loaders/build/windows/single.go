@@ -1,8 +1,11 @@
 package windows
 
 import (
+	"maps"
+
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/loaders/build/process"
 	"millrace/tfbridge"
 )
 
@@ -11,22 +14,52 @@ func (b *Builder) Singly(d *dataset.Dataset) *dataset.Dataset {
 	if b.Shuffling == nil {
 		d = d.Unbatch()
 	}
+	if b.Filters() {
+		return b.filtered(d)
+	}
 	return d.Map("process", b.Numbered(b.process), b.MapOptions())
+}
+
+// filtered is [Builder.Singly] for plans with filters.
+func (b *Builder) filtered(d *dataset.Dataset) *dataset.Dataset {
+	if b.CountsRead() {
+		d = d.Enumerate(0)
+	}
+	return b.blocks.processor.Filter(d, func(s *graph.Scope, args []tfbridge.Output) (*graph.Scope, []tfbridge.Output, map[string]tfbridge.Output) {
+		number := map[string]tfbridge.Output{}
+		switch {
+		case len(args) == 0:
+			return s, nil, nil
+		case b.CountsRead():
+			number[process.Number], args = args[0], args[1:]
+		case b.NumbersElements():
+			number[process.Number], args = args[len(args)-1], args[:len(args)-1]
+		}
+		features, given := b.featuresOf(s, args)
+		maps.Copy(given, number)
+		return s, features, given
+	}, b.MapOptions())
 }
 
 // process makes the plan's tensors of one window.
 func (b *Builder) process(s *graph.Scope, window []tfbridge.Output) []tfbridge.Output {
+	features, given := b.featuresOf(s, window)
+	return b.blocks.processor.DeriveWith(s, given, features, nil)
+}
+
+// featuresOf returns the decoded features of a window, and the measures that come with it.
+func (b *Builder) featuresOf(s *graph.Scope, window []tfbridge.Output) ([]tfbridge.Output, map[string]tfbridge.Output) {
+	given := map[string]tfbridge.Output{}
 	if b.Engine.EqualWindows() {
-		return b.blocks.processor.Derive(s, window, nil)
+		return window, given
 	}
 	columns := rowColumns(s, b.Parse.Features, window, func(x tfbridge.Output) tfbridge.Output { return graph.Reshape(s, x, s.Const([]int64{1})) })
 	features, lengths := make([]tfbridge.Output, len(b.Parse.Features)), columns[min(len(b.Parse.Features), len(columns)):]
 	for i := range features {
 		features[i] = columns[i].Values
 	}
-	given := map[string]tfbridge.Output{}
 	for i, m := range recordMeasures(b.Stages) {
 		given[m.To] = lengths[i].Values
 	}
-	return b.blocks.processor.DeriveWith(s, given, features, nil)
+	return features, given
 }

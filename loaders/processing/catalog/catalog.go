@@ -27,6 +27,7 @@ var Types = []processing.Type{
 	{Name: "drop", Doc: "Removes tensors that only steps need.", Args: func() processing.Args { return new(tensors.DropArgs) }, Reads: processing.Any, Drops: true},
 	{Name: "rename", Doc: "Gives the tensor another name.", Args: func() processing.Args { return new(tensors.RenameArgs) }, Named: true, Moves: true},
 	{Name: "constant", Doc: "Makes a tensor with one value everywhere.", Args: func() processing.Args { return new(tensors.ConstantArgs) }, Reads: processing.None},
+	{Name: "filter", Doc: "Keeps the examples that fulfil conditions.", Args: func() processing.Args { return new(tensors.FilterArgs) }, Reads: processing.None, Filters: true},
 
 	// Numbers.
 	{Name: "scale", Doc: "Computes x * factor + offset.", Args: func() processing.Args { return new(numbers.ScaleArgs) }},

@@ -55,6 +55,8 @@ var hiddenPlaces = []reason[engine.Choice]{
 		"bad_records", "which records are in a bucket depends on those that are left out; leave the key out"},
 	{func(c engine.Choice) bool { return c.Bucket != nil && !c.HoldsPositions() },
 		"bucket_by_length", "what buckets hold has no positions where it is windows, or records of compressed files; leave the key out, or read a feature that names the record"},
+	{func(c engine.Choice) bool { return c.Filters() && !engine.CountsRead(c) },
+		"processing_steps", "nobody counts the examples that a filter does not keep, with buckets or windows of drawn sizes; read a feature that names the record"},
 	{func(c engine.Choice) bool { return c.Shuffle != nil && c.BadRecords != nil },
 		"bad_records", `what the buffers mix depends on the records that are left out; use "shuffle_mode": "exact" or "block"`},
 }

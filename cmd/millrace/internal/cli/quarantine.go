@@ -3,8 +3,10 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -27,6 +29,8 @@ type QuarantineFlag struct {
 
 	mu   sync.Mutex
 	left map[leftOut]bool // true: the rest of the file, too
+
+	filtered map[string]int64 // examples that filters did not keep, by source
 }
 
 // leftOut identifies a record that was left out.
@@ -94,15 +98,30 @@ func (q *QuarantineFlag) Listener() *observe.Listener {
 			q.left = make(map[leftOut]bool)
 		}
 		q.left[leftOut{e.File, e.Record}] = e.RestOfFile
+	}, Filtered: func(e observe.Filtered) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.filtered == nil {
+			q.filtered = make(map[string]int64)
+		}
+		q.filtered[e.Source] = e.Examples
 	}}
 }
 
-// Tell prints at the end of the command how many records were left out, and where they
-// are listed. If there were none it prints nothing.
+// tellFiltered prints how many examples filters did not keep.
+func (q *QuarantineFlag) tellFiltered(p *Program) {
+	for _, source := range slices.Sorted(maps.Keys(q.filtered)) {
+		p.Note("%s: filters did not keep %s", millrace.Quote(source), figures.Of(q.filtered[source], "example"))
+	}
+}
+
+// Tell prints at the end of the command how many examples filters did not keep, how many bad records
+// were skipped, and where they are listed. If there were none it prints nothing.
 func (q *QuarantineFlag) Tell(p *Program) {
 	q.removeUnused()
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.tellFiltered(p)
 	if len(q.left) == 0 {
 		return
 	}

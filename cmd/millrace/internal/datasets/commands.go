@@ -1,5 +1,5 @@
 // Package datasets has the commands that check, describe and read datasets: check,
-// plan, graph, state, inspect, index, convert, dump, bench, shuffle, schema and
+// plan, graph, export-processing, state, inspect, index, convert, dump, analyze, preview, bench, shuffle, schema and
 // quarantine.
 package datasets
 
@@ -15,11 +15,14 @@ func Commands(c *cli.Program) []*cobra.Command {
 		checkCommand(c),
 		planCommand(c),
 		graphCommand(c),
+		exportProcessingCommand(c),
 		stateCommand(c),
 		inspectCommand(c),
 		indexCommand(c),
 		convertCommand(c),
 		dumpCommand(c),
+		analyzeCommand(c),
+		previewCommand(c),
 		benchCommand(c),
 		shuffleCommand(c),
 		schemaCommand(c),

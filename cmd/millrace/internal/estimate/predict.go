@@ -255,7 +255,7 @@ func (j *prediction) write(ctx context.Context, model *estimator.Model, source *
 
 // counts returns the numbers of records and batches from which the output was made.
 func (j *prediction) counts(scan *loaders.Scan, source *loaders.Source) output.Counts {
-	c := output.Counts{Records: -1, Epochs: j.plan.Epochs, LeftOut: source.LeftOut()}
+	c := output.Counts{Records: -1, Epochs: j.plan.Epochs, LeftOut: source.LeftOut(), Filtered: source.Filtered()}
 	if records, known := order.EpochRecords(j.plan.Spec, scan); known {
 		c.Records = records
 	}
