@@ -208,7 +208,8 @@ func TestProcessingJoined(t *testing.T) {
 		} {
 			got, err := m.Call(t.Context(), key, inputs)
 			if err != nil {
-				t.Fatalf("%s: %v", key, err)
+				t.Errorf("%s: %v", key, err)
+				continue
 			}
 			var texts []string
 			for name, x := range got {

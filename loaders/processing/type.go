@@ -114,6 +114,7 @@ func (b *Site) Tensor(x tfbridge.Output) graph.Tensor { return graph.NewTensor(b
 // Map is an [Elementwise] step that is a function of one tensor.
 type Map struct {
 	What string // its parameters
+	May  Refuse // whether it may fail on a value
 	To   Tensor // what it writes
 	Func func(b *Site, x tfbridge.Output) tfbridge.Output
 }
@@ -129,6 +130,15 @@ func (m Map) Build(b *Site, in []tfbridge.Output) tfbridge.Output { return m.Fun
 
 // Elementwise returns true.
 func (Map) Elementwise() bool { return true }
+
+// Refuses reports whether the step may fail on a value, such as a text that is not a number.
+func (m Map) Refuses() bool { return m.May == Fail }
+
+// Refuse is whether a step may fail on a value.
+type Refuse bool
+
+// Fail is the value of [Map.May] for steps that may fail on a value.
+const Fail Refuse = true
 
 // Fold is a step that is a function of the tensors of one example.
 type Fold struct {

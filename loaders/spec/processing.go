@@ -90,9 +90,12 @@ func (s *Spec) StepsSingly() bool {
 }
 
 // StepsRefuse reports whether a processing step may fail on a record. Steps of windows and chunks
-// see no records. Those that work on batches take all values.
+// see no records.
 func StepsRefuse(s *Spec) bool {
-	return s.Window == nil && s.Chunks == nil && slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() })
+	return s.Window == nil && s.Chunks == nil && slices.ContainsFunc(s.Steps, func(x Step) bool {
+		r, ok := x.Action.(interface{ Refuses() bool })
+		return !x.Batchable() || ok && r.Refuses()
+	})
 }
 
 // SourceOf returns the tensor that the step with an index in the config reads first, and the feature
@@ -171,7 +174,7 @@ func (c stepPart) draws() {
 // guess checks what it can of a step whose type is wrong.
 func (c stepPart) guess(s *StepConfig) {
 	for i, in := range c.inputs(s, &processing.Type{Reads: processing.Any}) {
-		if in != nil && i == 0 {
+		if in != nil && i == 0 && !s.Has("to_name") {
 			in.shaped = false // what comes out of a broken step is unknown
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"millrace"
 	"millrace/internal/base/regularfile"
 	"millrace/loaders"
+	"millrace/loaders/permutation"
 	"millrace/loaders/processing"
 	"millrace/loaders/processing/catalog"
 	"millrace/loaders/spec"
@@ -27,8 +28,8 @@ import (
 // mostConfig bounds a config file.
 const mostConfig = 16 << 20
 
-// Replacements returns what takes the place of arguments of a config for an analysis: the steps, no
-// shuffling, one epoch. skipped lists the steps that are skipped because they need files.
+// Replacements returns what takes the place of arguments of a config for an analysis: the steps and
+// one epoch. skipped lists the steps that are skipped because they need files.
 func Replacements(path string) (list []spec.Replacement, skipped []string, err error) {
 	text, err := regularfile.ReadFile(path, mostConfig)
 	if err != nil {
@@ -48,7 +49,7 @@ func Replacements(path string) (list []spec.Replacement, skipped []string, err e
 			list = append(list, spec.Replacement{Key: key, Value: text})
 		}
 	}
-	for _, key := range []string{"shuffle", "drop_remainder", "sloppy_interleave"} {
+	for _, key := range []string{"drop_remainder", "sloppy_interleave"} {
 		replace(key, false)
 	}
 	replace("epochs", 1)
@@ -143,6 +144,10 @@ func Plan(p *loaders.Plan) (*loaders.Plan, error) {
 	q, s := *p, *p.Spec
 	q.Spec = &s
 	s.Padding, s.DropRemainder, s.BatchSize, s.Bucket, s.Shuffle = nil, false, batchRows, nil, nil
+	if s.Records != nil {
+		r := *s.Records
+		r.Shuffling, s.Records = permutation.None, &r
+	}
 	ragged := false
 	for _, t := range s.Tensors {
 		switch at := slices.Index(t.Shape, -1); {

@@ -23,7 +23,7 @@ func (a *ToNumberArgs) Check(c *processing.Context) processing.Step {
 	if !ok || !known {
 		return nil
 	}
-	return processing.Map{What: "to " + d.String(), To: processing.Tensor{DType: d, Shape: t.Shape}, Func: func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
+	return processing.Map{What: "to " + d.String(), May: processing.Fail, To: processing.Tensor{DType: d, Shape: t.Shape}, Func: func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
 		return b.Op1("StringToNumber", map[string]any{"out_type": d}, x)
 	}}
 }
