@@ -23,6 +23,9 @@ type joinedModel struct {
 	signature *tfproto.SignatureDef
 }
 
+// initSignature names the operation that a program runs when it loads the model.
+const initSignature = "__saved_model_init_op"
+
 // mostModel bounds the program of a model, as protobuf does.
 const mostModel = 1<<31 - 1
 
@@ -66,10 +69,8 @@ func (j *joinedModel) join(p *plan.Plan, processing *tfproto.MetaGraphDef) (*tfp
 		e.Loader = p.Path
 		return nil, e
 	}
-	for _, key := range []string{RecordsSignature, ModelSignature} {
-		if j.meta.SignatureDef[key] != nil {
-			return nil, j.failure("it has a signature %s already: is it joined with processing?", millrace.Quote(key))
-		}
+	if j.meta.SignatureDef[RecordsSignature] != nil {
+		return nil, j.failure("it has a signature %s already: is it joined with processing?", millrace.Quote(RecordsSignature))
 	}
 	nodes := map[string]*tfproto.NodeDef{}
 	for _, n := range j.meta.GraphDef.Node {
@@ -84,8 +85,11 @@ func (j *joinedModel) join(p *plan.Plan, processing *tfproto.MetaGraphDef) (*tfp
 	if err := j.merge(processing.GraphDef, nodes); err != nil {
 		return nil, err
 	}
-	own := j.signature
-	j.meta.SignatureDef[ModelSignature] = own
+	own, init := j.signature, j.meta.SignatureDef[initSignature]
+	j.meta.SignatureDef = map[string]*tfproto.SignatureDef{}
+	if init != nil {
+		j.meta.SignatureDef[initSignature] = init
+	}
 	for key, s := range processing.SignatureDef {
 		j.meta.SignatureDef[key] = &tfproto.SignatureDef{MethodName: own.MethodName, Inputs: s.Inputs, Outputs: own.Outputs}
 	}
@@ -95,7 +99,7 @@ func (j *joinedModel) join(p *plan.Plan, processing *tfproto.MetaGraphDef) (*tfp
 	return j.meta, nil
 }
 
-// connect makes a tensor of the steps the default of an input of the model.
+// connect puts a tensor of the steps in the place of an input of the model.
 func (j *joinedModel) connect(nodes map[string]*tfproto.NodeDef, name string, from *tfproto.TensorInfo) error {
 	to := j.signature.Inputs[name]
 	if from.Dtype != to.Dtype {
@@ -108,6 +112,8 @@ func (j *joinedModel) connect(nodes map[string]*tfproto.NodeDef, name string, fr
 	if node == nil || node.Op != "Placeholder" {
 		return j.failure("input %s is not a placeholder, so processing cannot be joined with it", millrace.Quote(name))
 	}
+	// TensorFlow computes the default of a placeholder that is fed, if a function call is next to
+	// it. An Identity here would put the values there, which are fed. Nobody feeds this one.
 	node.Op, node.Input = "PlaceholderWithDefault", []string{from.GetName()}
 	if node.Attr["shape"] == nil {
 		node.Attr["shape"] = &tfproto.AttrValue{Value: &tfproto.AttrValue_Shape{Shape: to.TensorShape}}

@@ -30,21 +30,21 @@ import (
 // that build the loader. Signature serving_default takes the values of the features, and examples
 // takes serialized Examples.
 //
-// Joined with a model, these signatures end in the model's outputs. The model's own graph stays as
-// it is, but for the placeholders of its signature: each becomes a placeholder with a default, the
-// tensor of the steps. Whoever feeds it, as the model's own signature does, gets the model alone.
-// The values are such placeholders, too:
+// The values are placeholders with a default, the values of the records. So one graph serves both:
 //
-//	records ── parse ── values ── steps ── the model's inputs ── the model ── outputs
-//	                    fed by              fed by
-//	                    serving_default     model
+//	records ── parse ── values ── steps ── tensors ── the model ── outputs
+//	fed by              fed by
+//	examples            serving_default
+//
+// Joined with a model, these signatures end in the model's outputs: the tensors take the place of
+// the placeholders of its signature, and the rest of its graph stays as it is. The model's other
+// signatures are not in the result, because some of their placeholders are gone.
 
 // The signatures of exported processing.
 const (
 	ValuesSignature  = "serving_default"
 	RecordsSignature = "examples"
 	RecordsInput     = "inputs" // the input of RecordsSignature, where Classify and Regress look for it
-	ModelSignature   = "model"  // the model's own signature, where processing is joined with one
 )
 
 // ProcessingOptions are the options of [WriteProcessing]. Nil means the defaults.

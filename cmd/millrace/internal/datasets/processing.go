@@ -25,9 +25,9 @@ otherwise, as a SavedModel in the folder DIR. It has two signatures:
   examples          serialized Examples
 
 Both give the tensors of the loader. With --model they give the outputs of the
-model instead, and the model's own signature is there as "model". TensorFlow
-Serving, Python and millrace serve load the folder; it has no operations of
-Millrace, so bytes are decoded there without its checks, except by millrace.
+model instead. TensorFlow Serving, Python and millrace serve load the folder. It
+has no operations of Millrace, so bytes are decoded without its checks, except
+by millrace.
 
 Only features are asked for that the tensors need: with --model no label.
 Filters keep all examples. Random steps are an error.`,
