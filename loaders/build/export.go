@@ -21,7 +21,7 @@ type Exported struct {
 }
 
 // Export adds to the graph of s what a plan does to examples: to serialized records, and to
-// their values. The values are placeholders whose defaults are those of the records, so that one
+// their values. The values are placeholders whose defaults come from the records, so that one
 // graph serves for both, except with features of variable length. Filters keep all examples. A plan of windows or chunks is an error of class
 // millrace.ErrConfig.
 func Export(s *graph.Scope, p *plan.Plan) (*Exported, error) {

@@ -20,8 +20,8 @@ import (
 //	level 0   a value stands for 1
 //
 // When the lowest levels would have less than two values, they are replaced by a sampler: of each
-// block of values it takes one. So most values of large data cost a count and no more. The draws
-// are those of splitmix64 from a fixed state: the same values in the same order give the same
+// block of values it takes one. So most values of large data cost a count and no more. Splitmix64
+// makes the draws from a fixed state: the same values in the same order give the same
 // sketch.
 
 const (

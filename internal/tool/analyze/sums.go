@@ -68,8 +68,8 @@ func (m moments) mean() float64 {
 	return m.sum.value() / float64(m.n)
 }
 
-// std returns the standard deviation of the values themselves, not an estimate of that of more
-// values: as NumPy and Keras compute it.
+// std returns the standard deviation of the values themselves, as NumPy and Keras compute it: it
+// divides by their number, and not by one less.
 func (m moments) std() float64 {
 	if m.n == 0 || m.min == m.max {
 		return 0

@@ -63,7 +63,7 @@ func view(t *tfbridge.Tensor, shape []int64) (v View, err error) {
 	return v, err
 }
 
-// isImage reports whether a shape is that of an image.
+// isImage reports whether a tensor of a shape is an image.
 func isImage(shape []int64) bool {
 	return len(shape) == 3 && shape[0] > 0 && shape[1] > 0 && (shape[2] == 1 || shape[2] == 3 || shape[2] == 4)
 }

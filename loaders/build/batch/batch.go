@@ -78,7 +78,7 @@ func (b *Batcher) Finish(d *dataset.Dataset, numbered func(Func) Func) *dataset.
 	}), b.MapOptions())
 }
 
-// Filtered turns groups of decoded examples into batches of the plan's tensors: those of the
+// Filtered turns groups of decoded examples into batches of the plan's tensors, with the
 // examples that filters keep.
 func (b *Batcher) Filtered(d *dataset.Dataset) *dataset.Dataset {
 	return b.Keep(d, func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
