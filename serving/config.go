@@ -32,6 +32,10 @@ type ModelConfig struct {
 	// [batching.Options.SharedInputs]. They replace those in [Options.Batching], for
 	// versions that are loaded later.
 	SharedInputs []string
+	// Ragged and Sparse are inputs of the model that are ragged or sparse tensors: see
+	// [batching.Options]. They hold for versions that are loaded later.
+	Ragged []batching.RaggedInput
+	Sparse []batching.SparseInput
 	// Canary has the share of requests that each label of VersionLabels gets, as weights: 95 and
 	// 5. It is for requests that name neither a version nor a label. Nil: they get the latest
 	// version.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -307,6 +308,8 @@ func (v *Version) batching() (*batching.Options, error) {
 	if v.config.SharedInputs != nil {
 		options.SharedInputs = v.config.SharedInputs
 	}
+	options.Ragged = append(slices.Clone(options.Ragged), v.config.Ragged...)
+	options.Sparse = append(slices.Clone(options.Sparse), v.config.Sparse...)
 	return &options, nil
 }
 

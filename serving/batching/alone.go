@@ -14,7 +14,8 @@ What a model computes without batching it computes with batching. A request runs
 the queue and in a thread like all others but without company, if
 
   - an input is a scalar, or the inputs differ in their first dimension: the values of a
-    ragged or sparse tensor beside its row splits or its dense shape;
+    ragged or sparse tensor beside its row splits or its dense shape, unless the model's
+    owner names them: see composite.go;
   - it has more rows than a batch, and is not split;
   - a batch of its signature had outputs without the rows of the batch: a mean over all
     rows, whose shape the signature leaves open. That batch is run again, part by part.
@@ -22,27 +23,20 @@ the queue and in a thread like all others but without company, if
 The model gets such a request as it came, not filled up to an allowed size.
 */
 
-// countRows records the rows of a request's next input, or that the request cannot
-// share a batch.
-func (r *request) countRows(o *operand) {
-	switch {
-	case len(o.shape) == 0, r.rows >= 0 && o.shape[0] != r.rows:
-		r.alone = true
-	case r.rows < 0:
-		r.rows = o.shape[0]
-	}
-}
-
 // checkRows decides whether a request with complete inputs runs alone, and as how many
 // rows it then counts.
-func (b *Batcher) checkRows(r *request) {
-	most := int64(b.options.MaxBatchSize)
-	if r.rows > most && !b.options.EnableLargeBatchSplitting {
+func (b *Batcher) checkRows(r *request) error {
+	if err := b.signature.composites.count(r); err != nil {
+		return err
+	}
+	most, whole := int64(b.options.MaxBatchSize), b.signature.composites.any()
+	if r.rows > most && !b.options.EnableLargeBatchSplitting || whole && r.rows > int64(b.options.MaxExecutionBatchSize) {
 		r.alone = true
 	}
 	if r.alone {
 		r.rows = min(max(r.rows, 1), most)
 	}
+	return nil
 }
 
 // aloneKey is the beginning of the keys of groups of one request. Other keys begin with
@@ -75,9 +69,9 @@ func (b *batch) separate(inputs []*tfbridge.Tensor) {
 func (b *batch) runApart(inputs []*tfbridge.Tensor, p *part, start int64) error {
 	some := make([]*tfbridge.Tensor, len(inputs))
 	defer func() { closeAll(some) }()
-	for i, t := range inputs {
+	for i := range inputs {
 		var err error
-		if some[i], err = b.queue.cutInput(t, i, start, p.rows, p.rows); err != nil {
+		if some[i], err = b.queue.cutInput(inputs, i, start, p.rows, p.rows); err != nil {
 			return err
 		}
 	}

@@ -104,7 +104,7 @@ func (b *batch) leave() {
 func (b *batch) run() {
 	began := time.Now()
 	if b.size = b.rows; !b.alone {
-		b.size = b.queue.options.allowed(b.rows)
+		b.size = b.queue.size(b.rows)
 	}
 	b.err = b.compute()
 	b.ended = time.Now()

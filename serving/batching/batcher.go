@@ -32,7 +32,7 @@ func New(m Model, signature string, o *Options) (*Batcher, error) {
 	if options.Scheduler == nil {
 		options.Scheduler = NewScheduler(0)
 	}
-	sig, err := newSignature(m, cmp.Or(signature, graph.DefaultSignature), options.SharedInputs)
+	sig, err := newSignature(m, cmp.Or(signature, graph.DefaultSignature), &options)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,7 @@ func (b *Batcher) newRequest(inputs map[string]any) (r *request, made []*tfbridg
 			return nil, made, err
 		}
 	}
-	b.checkRows(r)
-	return r, made, nil
+	return r, made, b.checkRows(r)
 }
 
 // addInput adds the next input to a request.
@@ -146,6 +145,9 @@ func (b *Batcher) addInput(r *request, name string, o operand) error {
 		var err error
 		r.key, err = appendContent(r.key, &o)
 		return err
+	}
+	if is := b.signature.composites.roles[len(r.inputs)-1]; is != plain {
+		return r.addComposite(&o, is)
 	}
 	r.countRows(&o)
 	if !r.alone {

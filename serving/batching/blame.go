@@ -48,12 +48,12 @@ func (b *batch) halve(inputs []*tfbridge.Tensor, s span, err error) {
 // runSpan runs the model on the rows of a span.
 func (b *batch) runSpan(inputs []*tfbridge.Tensor, s span) error {
 	rows := rowsOf(s.parts)
-	size := b.queue.options.allowed(rows)
+	size := b.queue.size(rows)
 	some := make([]*tfbridge.Tensor, len(inputs))
 	defer func() { closeAll(some) }()
-	for i, t := range inputs {
+	for i := range inputs {
 		var err error
-		if some[i], err = b.queue.cutInput(t, i, s.start, rows, size); err != nil {
+		if some[i], err = b.queue.cutInput(inputs, i, s.start, rows, size); err != nil {
 			return err
 		}
 	}
@@ -76,39 +76,4 @@ func rowsOf(parts []*part) int64 {
 		rows += p.rows
 	}
 	return rows
-}
-
-// cutInput returns some rows of input i of a batch, filled up to size, or a copy of an
-// input that all rows share.
-func (q *queue) cutInput(t *tfbridge.Tensor, i int, start, rows, size int64) (*tfbridge.Tensor, error) {
-	if q.signature.shared[q.signature.inputs[i]] {
-		o := tensorOperand(t)
-		return o.copied()
-	}
-	return fillRows(t, start, rows, size)
-}
-
-// fillRows returns a copy of some rows of a tensor, and copies of the first of them
-// up to size.
-func fillRows(t *tfbridge.Tensor, start, rows, size int64) (*tfbridge.Tensor, error) {
-	shape := t.Shape()
-	row := elements(shape[1:])
-	shape[0] = size
-	return filled(t.DataType(), shape, func(to *tfbridge.Tensor) error {
-		if err := to.CopyElements(0, t, start*row, rows*row); err != nil {
-			return err
-		}
-		return repeatFirst(to, rows, size, row)
-	})
-}
-
-// repeatFirst copies the first row of a tensor, of as many elements as row, to those
-// from at to size.
-func repeatFirst(to *tfbridge.Tensor, at, size, row int64) error {
-	for ; at > 0 && at < size; at++ {
-		if err := to.CopyElements(at*row, to, 0, row); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -82,10 +82,13 @@ func TestBriefBatches(t *testing.T) {
 	noneLeft()
 }
 
-// setCost sets the measured cost of a row.
+// setCost waits until the batcher's threads are free, and sets the measured cost of a row.
 func setCost(b *Batcher, cost time.Duration) {
 	s := b.options.Scheduler
-	s.mu.Lock()
+	for s.mu.Lock(); s.busy > 0; s.mu.Lock() {
+		s.mu.Unlock()
+		runtime.Gosched()
+	}
 	defer s.mu.Unlock()
 	b.queue.costs.row, b.queue.costs.batches = float64(cost), enoughBatches
 }

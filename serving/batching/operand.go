@@ -1,6 +1,8 @@
 package batching
 
 import (
+	"encoding/binary"
+
 	"millrace"
 	"millrace/dtype"
 	"millrace/tfbridge"
@@ -57,4 +59,39 @@ func (o *operand) copyTo(to *tfbridge.Tensor, at, start, n int64) error {
 	size := int64(o.dtype.Size())
 	copy(all[at*size:], o.bytes[start*size:(start+n)*size])
 	return nil
+}
+
+// ints returns a copy of the elements of an operand of whole numbers.
+func (o *operand) ints() ([]int64, error) {
+	raw := o.bytes
+	if o.isTensor {
+		var err error
+		if raw, err = o.tensor.Bytes(); err != nil {
+			return nil, err
+		}
+	}
+	var all []int64
+	if o.dtype == tfbridge.Int32 {
+		for i := 0; i < len(raw); i += 4 {
+			all = append(all, int64(int32(binary.NativeEndian.Uint32(raw[i:]))))
+		}
+		return all, nil
+	}
+	for i := 0; i < len(raw); i += 8 {
+		all = append(all, int64(binary.NativeEndian.Uint64(raw[i:])))
+	}
+	return all, nil
+}
+
+// intTensor returns a tensor of whole numbers.
+func intTensor(dt tfbridge.DataType, shape, values []int64) (*tfbridge.Tensor, error) {
+	var raw []byte
+	for _, v := range values {
+		if dt == tfbridge.Int32 {
+			raw = binary.NativeEndian.AppendUint32(raw, uint32(v))
+		} else {
+			raw = binary.NativeEndian.AppendUint64(raw, uint64(v))
+		}
+	}
+	return tfbridge.NewTensorFromBytes(dt, shape, raw)
 }

@@ -42,6 +42,11 @@ type Options struct {
 	// which has them once. Names that a signature does not have are ignored. Nil: every
 	// input has rows.
 	SharedInputs []string
+	// Ragged and Sparse are inputs that belong together as ragged or sparse tensors: their
+	// requests are joined along the rows. Without them such requests run alone. A
+	// signature need not have them.
+	Ragged []RaggedInput
+	Sparse []SparseInput
 	// EnableLargeBatchSplitting lets a request continue in the next batch when it
 	// does not fit into one.
 	EnableLargeBatchSplitting bool
@@ -133,3 +138,16 @@ func (o *Options) allowed(rows int64) int64 {
 	}
 	return rows
 }
+
+// RaggedInput names the inputs that are one ragged tensor.
+type RaggedInput struct {
+	Values    string
+	RowSplits []string // the outermost first
+}
+
+// SparseInput names the inputs that are one sparse tensor.
+type SparseInput struct{ Indices, Values, DenseShape string }
+
+// names returns the inputs.
+func (r RaggedInput) names() []string { return append([]string{r.Values}, r.RowSplits...) }
+func (s SparseInput) names() []string { return []string{s.Indices, s.Values, s.DenseShape} }

@@ -82,8 +82,7 @@ func (b *Batcher) newRowsRequest(inputs []Rows) (*request, error) {
 			return nil, err
 		}
 	}
-	b.checkRows(r)
-	return r, nil
+	return r, b.checkRows(r)
 }
 
 // readJoined calls read with the outputs of a request that was split.

@@ -119,7 +119,7 @@ func (q *queue) take(g *group, now time.Time) *batch {
 	for g.requests.Len() > 0 {
 		r := g.head()
 		rows := r.rows - r.taken
-		splits := o.EnableLargeBatchSplitting && (aim == int64(o.MaxExecutionBatchSize) || b.rows == 0)
+		splits := o.EnableLargeBatchSplitting && !q.signature.composites.any() && (aim == int64(o.MaxExecutionBatchSize) || b.rows == 0)
 		if b.rows > 0 && b.rows+rows > aim && !splits {
 			break
 		}
@@ -140,6 +140,14 @@ func (q *queue) take(g *group, now time.Time) *batch {
 	q.running++
 	q.inBatches += b.rows
 	return b
+}
+
+// size returns the number of rows with which a batch of rows is run.
+func (q *queue) size(rows int64) int64 {
+	if q.signature.composites.any() {
+		return rows
+	}
+	return q.options.allowed(rows)
 }
 
 // remove takes a request out of its group.

@@ -114,3 +114,23 @@ func closeAll(tensors []*tfbridge.Tensor) {
 		t.Close()
 	}
 }
+
+// countRows records the rows of a request's next input, or that the request cannot
+// share a batch.
+func (r *request) countRows(o *operand) {
+	if len(o.shape) == 0 {
+		r.alone = true
+	} else {
+		r.count(o.shape[0])
+	}
+}
+
+// count records the rows of an input; -1 if they are not known.
+func (r *request) count(rows int64) {
+	switch {
+	case rows < 0, r.rows >= 0 && rows != r.rows:
+		r.alone = true
+	case r.rows < 0:
+		r.rows = rows
+	}
+}

@@ -23,15 +23,6 @@ func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	})
 }
 
-// joinInput returns input i of a batch: the rows of its parts, or an input that they
-// share.
-func (q *queue) joinInput(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
-	if q.signature.shared[q.signature.inputs[i]] {
-		return parts[0].request.inputs[i].copied()
-	}
-	return joinRows(parts, i, size)
-}
-
 // filled returns a new tensor that a function has filled.
 func filled(dt tfbridge.DataType, shape []int64, fill func(to *tfbridge.Tensor) error) (*tfbridge.Tensor, error) {
 	to, err := tfbridge.AllocateTensor(dt, shape)
@@ -119,4 +110,29 @@ func elements(shape []int64) int64 {
 		n *= d
 	}
 	return n
+}
+
+// fillRows returns a copy of some rows of a tensor, and copies of the first of them
+// up to size.
+func fillRows(t *tfbridge.Tensor, start, rows, size int64) (*tfbridge.Tensor, error) {
+	shape := t.Shape()
+	row := elements(shape[1:])
+	shape[0] = size
+	return filled(t.DataType(), shape, func(to *tfbridge.Tensor) error {
+		if err := to.CopyElements(0, t, start*row, rows*row); err != nil {
+			return err
+		}
+		return repeatFirst(to, rows, size, row)
+	})
+}
+
+// repeatFirst copies the first row of a tensor, of as many elements as row, to those
+// from at to size.
+func repeatFirst(to *tfbridge.Tensor, at, size, row int64) error {
+	for ; at > 0 && at < size; at++ {
+		if err := to.CopyElements(at*row, to, 0, row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -23,11 +23,13 @@ type signature struct {
 	inputs  []string        // sorted
 	outputs []string        // sorted: those that can be fetched
 	shared  map[string]bool // inputs that a batch has once
+
+	composites composites
 }
 
 // newSignature returns a signature of a model, or an error if the model has no
 // signature with this key or requests cannot be joined.
-func newSignature(m Model, key string, shared []string) (*signature, error) {
+func newSignature(m Model, key string, o *Options) (*signature, error) {
 	s := &signature{model: m, key: key, shared: map[string]bool{}}
 	all := m.Signatures()
 	infos, ok := all[key]
@@ -41,10 +43,13 @@ func newSignature(m Model, key string, shared []string) (*signature, error) {
 			s.outputs = append(s.outputs, name)
 		}
 	}
-	for _, name := range shared {
+	for _, name := range o.SharedInputs {
 		if _, ok := infos.Inputs[name]; ok { // other signatures of the model may have the others
 			s.shared[name] = true
 		}
+	}
+	if err := s.addComposites(o); err != nil {
+		return nil, err
 	}
 	return s, s.check()
 }
@@ -59,7 +64,7 @@ func (s *signature) check() error {
 	}
 	for _, infos := range []map[string]tfbridge.TensorInfo{s.infos.Inputs, s.infos.Outputs} {
 		for name, info := range infos {
-			if _, input := s.infos.Inputs[name]; input && s.shared[name] {
+			if i := slices.Index(s.inputs, name); i >= 0 && (s.shared[name] || s.composites.roles[i] != plain) {
 				continue
 			}
 			if n := info.Shape.NumDimensions(); n == 0 || n > 0 && info.Shape.Size(0) >= 0 {
@@ -126,4 +131,74 @@ func (s *signature) tensorErrorf(tensor, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrModel, format, args...)
 	e.Signature, e.Tensor = s.key, tensor
 	return e
+}
+
+// role is the role of an input in a composite tensor.
+type role int
+
+const (
+	plain role = iota
+	flat       // values
+	splits
+	indices
+	denseShape
+)
+
+// composites are the composite inputs of a signature, as positions in its inputs.
+type composites struct {
+	roles  []role
+	ragged [][]int // values, then row splits
+	sparse [][]int // indices, values, dense shape
+}
+
+// any reports whether there are composite inputs.
+func (c *composites) any() bool { return len(c.ragged)+len(c.sparse) > 0 }
+
+// addComposites finds the composite inputs that the signature has. Other signatures of
+// the model may have the others.
+func (s *signature) addComposites(o *Options) error {
+	c := &s.composites
+	c.roles = make([]role, len(s.inputs))
+	find := func(names []string, roles func(i int) role) ([]int, error) {
+		var found []int
+		for _, name := range names {
+			if i := slices.Index(s.inputs, name); i >= 0 {
+				found = append(found, i)
+			}
+		}
+		if len(found) == 0 {
+			return nil, nil
+		}
+		if len(found) < len(names) {
+			return nil, s.errorf("the signature has some, but not all, of the inputs %q of a ragged or sparse tensor", names)
+		}
+		for n, i := range found {
+			if c.roles[i] = roles(n); c.roles[i] == flat {
+				continue
+			}
+			if dt := s.infos.Inputs[s.inputs[i]].DType; dt != tfbridge.Int64 && dt != tfbridge.Int32 {
+				return nil, s.tensorErrorf(s.inputs[i], "type %v, but row splits, indices and dense shapes are int64 or int32", dt)
+			}
+		}
+		return found, nil
+	}
+	for _, r := range o.Ragged {
+		found, err := find(r.names(), func(i int) role { return map[bool]role{true: flat, false: splits}[i == 0] })
+		if err != nil {
+			return err
+		}
+		if len(found) > 1 {
+			c.ragged = append(c.ragged, found)
+		}
+	}
+	for _, r := range o.Sparse {
+		found, err := find(r.names(), func(i int) role { return []role{indices, flat, denseShape}[i] })
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			c.sparse = append(c.sparse, found)
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"millrace/internal/base/regularfile"
 	"millrace/loaders/decl"
 	"millrace/serving"
+	"millrace/serving/batching"
 )
 
 // settings are the settings for which TensorFlow Serving's config files have no fields.
@@ -24,9 +25,26 @@ type modelSettings struct {
 	Name         string          `json:"name" decl:"required,nonempty,label=model" doc:"Name of the model."`
 	Batching     bool            `json:"batching" decl:"default=true" doc:"Whether its requests share batches, if the server has batching."`
 	SharedInputs []string        `json:"shared_inputs" decl:"items.nonempty" doc:"Inputs that a batch has once: requests with equal values of them share batches."`
+	Ragged       []ragged        `json:"ragged_inputs" decl:"" doc:"Inputs that are ragged tensors: their requests share batches."`
+	Sparse       []sparse        `json:"sparse_inputs" decl:"" doc:"Inputs that are sparse tensors: their requests share batches."`
 	Canary       []weight        `json:"canary" decl:"" doc:"Shares of the requests that name neither version nor label."`
 	Shadow       *shadowSettings `json:"shadow" decl:"null" doc:"A version that runs copies of requests, whose answers are dropped."`
 	CacheBytes   int64           `json:"cache_bytes" decl:"min=0" doc:"Memory for answers that are given again to equal requests."`
+}
+
+// ragged names the inputs of a ragged tensor.
+type ragged struct {
+	decl.Object
+	Values    string   `json:"values" decl:"required,nonempty" doc:"The input with the values."`
+	RowSplits []string `json:"row_splits" decl:"required,nonempty,items.nonempty" doc:"The inputs with the row splits, the outermost first."`
+}
+
+// sparse names the inputs of a sparse tensor.
+type sparse struct {
+	decl.Object
+	Indices    string `json:"indices" decl:"required,nonempty" doc:"The input with the indices."`
+	Values     string `json:"values" decl:"required,nonempty" doc:"The input with the values."`
+	DenseShape string `json:"dense_shape" decl:"required,nonempty" doc:"The input with the dense shape."`
 }
 
 // weight is the share of a label.
@@ -98,6 +116,12 @@ func nearest(name string, names []string) string {
 func (m *modelSettings) apply(r *decl.Reporter, c *serving.ModelConfig) {
 	c.Unbatched = !m.Batching
 	c.SharedInputs = m.SharedInputs
+	for _, in := range m.Ragged {
+		c.Ragged = append(c.Ragged, batching.RaggedInput{Values: in.Values, RowSplits: in.RowSplits})
+	}
+	for _, in := range m.Sparse {
+		c.Sparse = append(c.Sparse, batching.SparseInput{Indices: in.Indices, Values: in.Values, DenseShape: in.DenseShape})
+	}
 	c.CacheBytes = m.CacheBytes
 	for i := range m.Canary {
 		w := &m.Canary[i]
