@@ -38,7 +38,7 @@ func TestReadModels(t *testing.T) {
 		    model_version_policy { specific { versions: 3 versions: 5 } }
 		    version_labels { key: "stable" value: 3 }
 		  }
-		  config { name: "c" base_path: "/models/c" model_version_policy { all {} } }
+		  config { name: "c" base_path: "file:///models/c" model_version_policy { all {} } }
 		  config { name: "d" base_path: "/models/d" model_version_policy { latest { num_versions: 2 } } }
 		}`))
 	want := []serving.ModelConfig{

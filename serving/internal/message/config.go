@@ -1,6 +1,8 @@
 package message
 
 import (
+	"strings"
+
 	"millrace"
 	"millrace/internal/base/servingproto"
 	"millrace/serving"
@@ -20,7 +22,7 @@ func ModelConfigs(m *servingproto.ModelServerConfig) ([]serving.ModelConfig, err
 		if p := c.GetModelPlatform(); p != "" && p != platform {
 			return nil, millrace.Errorf(millrace.ErrConfig, "model %s has the platform %s, only %s is served", millrace.Quote(c.GetName()), millrace.Quote(p), platform)
 		}
-		config := serving.ModelConfig{Name: c.GetName(), BasePath: c.GetBasePath(), VersionLabels: c.GetVersionLabels()}
+		config := serving.ModelConfig{Name: c.GetName(), BasePath: strings.TrimPrefix(c.GetBasePath(), "file://"), VersionLabels: c.GetVersionLabels()}
 		if logging := c.GetLoggingConfig(); logging != nil {
 			config.Logging = &serving.LoggingConfig{
 				FilenamePrefix: logging.GetLogCollectorConfig().GetFilenamePrefix(), SamplingRate: logging.GetSamplingConfig().GetSamplingRate(),

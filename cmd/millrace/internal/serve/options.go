@@ -21,7 +21,7 @@ func (f *serveFlags) configs() ([]serving.ModelConfig, error) {
 	}
 	var all []serving.ModelConfig
 	if f.base != "" {
-		all = append(all, serving.ModelConfig{Name: f.name, BasePath: f.base})
+		all = append(all, serving.ModelConfig{Name: f.name, BasePath: strings.TrimPrefix(f.base, "file://")})
 	}
 	for _, model := range f.models {
 		name, dir, ok := strings.Cut(model, "=")
