@@ -3,6 +3,9 @@
 #define MILLRACE_CAPI_KERNEL_H_
 
 #define MR_CAPI_KERNEL(X)                                                      \
+  /* file systems of our own */                                                \
+  X(void, TF_RegisterFilesystemPlugin,                                         \
+    (const char *path, TF_Status *st), (path, st))                             \
   /* operations of our own */                                                  \
   X(void, TF_SetStatus,                                                        \
     (TF_Status * s, TF_Code code, const char *msg), (s, code, msg))            \

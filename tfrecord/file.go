@@ -1,18 +1,33 @@
 package tfrecord
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
 	"millrace"
 	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
-// openRegular opens a regular file for reading. It refuses everything else without
-// blocking.
-func openRegular(path string) (*os.File, fs.FileInfo, error) {
+// File is an open data file: an *os.File, or a *remote.File of a URL.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Seeker
+	io.Closer
+	Stat() (fs.FileInfo, error)
+}
+
+// openRegular opens a regular file for reading, or the URL of an object. It refuses
+// everything else without blocking.
+func openRegular(ctx context.Context, path string) (File, fs.FileInfo, error) {
+	if remote.IsURL(path) {
+		return openRemote(ctx, path)
+	}
 	f, info, err := regularfile.OpenFile(path)
 	var odd *regularfile.Error
 	switch {
@@ -26,9 +41,22 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
+func openRemote(ctx context.Context, url string) (File, fs.FileInfo, error) {
+	f, err := remote.Open(ctx, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	return f, info, err
+}
+
 // ioError wraps an error of the operating system. Its text has the path once,
 // although fs.PathError has it too.
 func ioError(op, path string, err error) *millrace.Error {
+	var own *millrace.Error
+	if errors.As(err, &own) {
+		return own // of package remote
+	}
 	e := &millrace.Error{Class: millrace.ErrIO, Op: op, File: path, Record: -1, Offset: -1, Err: err}
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -41,6 +69,12 @@ func ioError(op, path string, err error) *millrace.Error {
 
 // difference describes how a file has changed, "" if it has not.
 func difference(before, now fs.FileInfo) string {
+	if a, ok := before.(remote.FileInfo); ok {
+		if b, ok := now.(remote.FileInfo); ok && a.Info.Version == b.Info.Version && a.Info.Size == b.Info.Size {
+			return ""
+		}
+		return "replaced by another object"
+	}
 	switch {
 	case !os.SameFile(before, now):
 		return "replaced by another file"

@@ -1,12 +1,14 @@
 package tfrecord
 
 import (
+	"context"
 	"crypto/sha256"
 	"io/fs"
 	"os"
 	"time"
 
 	"millrace"
+	"millrace/remote"
 )
 
 // Index is the result of scanning a file.
@@ -54,6 +56,16 @@ func (x *Index) add(n int64) {
 // Changed returns an error if the file at x.Path has changed since the scan, by its
 // size, modification time and inode, and nil otherwise.
 func (x *Index) Changed() error {
+	if remote.IsURL(x.Path) {
+		now, err := remote.Default.Stat(context.Background(), x.Path)
+		if err != nil {
+			return err
+		}
+		if diff := difference(x.info, remote.FileInfo{URL: x.Path, Info: now}); diff != "" {
+			return x.changed(diff)
+		}
+		return nil
+	}
 	now, err := os.Stat(x.Path)
 	if err != nil {
 		return ioError("stat", x.Path, err)

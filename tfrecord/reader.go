@@ -2,11 +2,11 @@ package tfrecord
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 
 	"millrace"
@@ -49,7 +49,7 @@ type Reader struct {
 	opts   ReaderOptions
 	src    *bufio.Reader
 	z      *inflater   // source of src; nil for no compression
-	file   *os.File    // nil if the Reader did not open it
+	file   File        // nil if the Reader did not open it
 	opened fs.FileInfo // state of the file when it was opened
 	held   int         // bytes of the last returned record that are still in src
 	taken  int64       // bytes of the next record that were already consumed from src
@@ -87,7 +87,7 @@ func NewReader(r io.Reader, name string, o *ReaderOptions) *Reader {
 // blocking. The caller closes the Reader. At the end of the file, and at any error, the
 // Reader checks whether the file has changed, and reports that.
 func OpenFile(path string, o *ReaderOptions) (*Reader, error) {
-	f, info, err := openRegular(path)
+	f, info, err := openRegular(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

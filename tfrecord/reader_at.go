@@ -1,9 +1,9 @@
 package tfrecord
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
-	"os"
 	"slices"
 
 	"millrace"
@@ -12,7 +12,7 @@ import (
 // ReaderAt reads the records of an uncompressed file in any order. ReadRecord may be
 // called concurrently.
 type ReaderAt struct {
-	file  *os.File
+	file  File
 	index *Index
 }
 
@@ -24,7 +24,7 @@ func OpenAt(x *Index) (*ReaderAt, error) {
 		e.File = x.Path
 		return nil, e
 	}
-	f, info, err := openRegular(x.Path)
+	f, info, err := openRegular(context.Background(), x.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"os"
 
 	"millrace"
 )
@@ -33,10 +32,10 @@ type scanner struct {
 
 	// See ScanAllOptions.
 	layout, skipRest bool
-	known            func(f *os.File, x *Index) bool
+	known            func(f File, x *Index) bool
 
 	// State of the file being scanned.
-	f      *os.File
+	f      File
 	index  *Index
 	digest hash.Hash // digest of headers and data checksums; nil without layout
 	block  []byte    // bytes in buf
@@ -56,7 +55,7 @@ func (s *scanner) scan(ctx context.Context, path string) (*Index, error) {
 	if err := canceled(ctx); err != nil {
 		return nil, err
 	}
-	f, info, err := openRegular(path)
+	f, info, err := openRegular(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package tfrecord
 import (
 	"context"
 	"errors"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -22,7 +21,7 @@ type ScanAllOptions struct {
 	// filled in Records, MaxRecord, DataBytes, Members and, if they are wanted,
 	// Layout and Digest, and the file is not scanned. It is called concurrently. Nil: every
 	// file is scanned.
-	Known func(f *os.File, x *Index) bool
+	Known func(f File, x *Index) bool
 }
 
 func (o *ScanAllOptions) parallel(files int) int {

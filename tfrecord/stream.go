@@ -2,10 +2,10 @@ package tfrecord
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"millrace"
 )
@@ -15,7 +15,7 @@ import (
 // at a time may use it.
 type Stream struct {
 	path string
-	file *os.File
+	file File
 	info fs.FileInfo
 	z    *inflater // nil for no compression
 	at   int64     // number of bytes read from z
@@ -28,7 +28,7 @@ func OpenStream(path string, c Compression) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, withFile(err, path)
 	}
-	file, info, err := openRegular(path)
+	file, info, err := openRegular(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

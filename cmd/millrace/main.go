@@ -13,6 +13,7 @@ import (
 )
 
 func main() {
+	cli.RegisterStores(os.Getenv)
 	p := cli.NewProgram()
 	cli.Main(p, root(p), serve.Arguments(os.Args, os.Getenv))
 }

@@ -151,6 +151,11 @@ func NewNumbers(g *tfbridge.Graph, p *plan.Plan, scan *plan.Scan) (*Numbers, err
 // needNative checks that the library that the plan was made with is there, or
 // that the plan does without one.
 func needNative(p *plan.Plan) error {
+	if p.HasURLs() {
+		if err := tfbridge.RegisterFileSystems(); err != nil {
+			return err
+		}
+	}
 	if !p.Engine().Own {
 		return p.Engine().RefuseRemote()
 	}

@@ -4,6 +4,7 @@ import (
 	"millrace"
 	"millrace/internal/base/oplibrary"
 	"millrace/loaders/spec"
+	"millrace/remote"
 )
 
 // Choice is a checked config with the facts that decide which engine runs its stages.
@@ -24,17 +25,38 @@ type Choice struct {
 	// the graph runs.
 	Checked bool
 
+	// Stored says that there is the library, and that Go reads the records nevertheless: see
+	// [Choice.JumpsInStores].
+	Stored bool
+
 	Timed bool // TensorFlow measures the time of each dataset
 }
 
+// JumpsInStores reports whether files of stores are read by positions. The native operations
+// read such files from their beginning to their end only, so Go reads these.
+func (c Choice) JumpsInStores() bool {
+	if !c.HasURLs() || c.HasRemoteFiles() {
+		return false
+	}
+	return c.Records != nil || c.Chunks != nil || c.Seeks() || c.Replays() || c.HoldsPositions()
+}
+
+// Counts reports whether the records of a file are counted before the first batch. Without
+// Millrace's own operations Go reads the files, and counts those of package remote, too,
+// although it reads them whole for that where they have no index.
+func (c Choice) Counts(f spec.DataFile) bool {
+	return !f.Remote || !c.Own && remote.Default.Reads(f.Path)
+}
+
 // RefuseRemote returns an error for a plan with remote files and without Millrace's own
-// operations. Go does not read such files, so TensorFlow would get unchecked bytes.
+// operations. TensorFlow's parsers would get the bytes of schemes that only it reads
+// unchecked.
 func (c Choice) RefuseRemote() error {
 	if c.Own {
 		return nil
 	}
 	for _, f := range c.Files {
-		if f.Remote {
+		if !c.Counts(f) {
 			e := millrace.Errorf(millrace.ErrRuntime, "a remote file is read by Millrace's own operations only, and their library is not built for this runtime; "+
 				"build it (%s), or copy the file to a disk of this machine", oplibrary.Remedy)
 			e.Loader, e.File = c.Path, spec.PrintablePath(f.Path)

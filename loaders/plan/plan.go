@@ -63,7 +63,11 @@ func New(s *spec.Spec, o *Options) *Plan {
 
 // Engine returns the choice that decides which engine runs the plan's stages.
 func (p *Plan) Engine() engine.Choice {
-	return engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages, Checked: p.RecordsChecked}
+	c := engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages, Checked: p.RecordsChecked}
+	if c.Own && c.JumpsInStores() {
+		c.Own, c.Stored = false, true
+	}
+	return c
 }
 
 // clone returns a copy whose fields can be changed.

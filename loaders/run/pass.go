@@ -46,6 +46,7 @@ type pass struct {
 	number   int64              // of the next element, where the plan replays: see [source.ReplayPosition]
 	held     *held              // nil unless the plan holds positions
 	places   *places            // of the rows; nil unless the options ask for them
+	uses     func()             // ends the use of remote files
 	retrying bool               // the iterator was started again after a failure, with the smallest group
 }
 
@@ -102,7 +103,10 @@ func (p *pass) Places(rows int64) ([]steps.RecordPlace, error) {
 
 // Close frees the resources for places. The iterator stays: the next pass starts it
 // again.
-func (p *pass) Close() { p.places.close() }
+func (p *pass) Close() {
+	p.uses()
+	p.places.close()
+}
 
 // start starts the iterator and skips the first skip batches, or records where the
 // plan seeks. group is how many records are parsed at once.

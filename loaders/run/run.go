@@ -10,6 +10,7 @@ import (
 	"millrace/loaders/build"
 	"millrace/loaders/engine"
 	"millrace/loaders/stage/order"
+	"millrace/remote"
 	"millrace/tfbridge"
 )
 
@@ -57,6 +58,38 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 			return nil, err
 		}
 	}
+	uses := pl.use(ctx)
+	p, err := pl.begin(ctx, sess, o)
+	if err != nil {
+		uses()
+		return nil, err
+	}
+	p.uses = uses
+	return p, nil
+}
+
+// use has reads of remote files end with the context, and with the pass, whose end the
+// function reports.
+func (pl *Pipeline) use(ctx context.Context) (end func()) {
+	var names []string
+	for _, f := range pl.Plan.Files {
+		if remote.Default.Reads(f.Path) {
+			names = append(names, f.Path)
+		}
+	}
+	if len(names) == 0 {
+		return func() {}
+	}
+	uses := remote.Default.Use(names)
+	stop := context.AfterFunc(ctx, uses.Interrupt)
+	return func() {
+		stop()
+		uses.Close()
+	}
+}
+
+// begin starts the iterator of a pass.
+func (pl *Pipeline) begin(ctx context.Context, sess *tfbridge.Session, o *steps.Options) (*pass, error) {
 	empty, err := pl.runProbe(ctx, sess)
 	if err != nil {
 		return nil, err

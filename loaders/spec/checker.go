@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"path/filepath"
-
 	"millrace"
 	"millrace/diag"
 	"millrace/internal/base/jsonpos"
@@ -60,7 +58,7 @@ func newChecker(path string, o *Options) *checker {
 		c.spec.Model = o.Model
 	}
 	var err error
-	c.disk, err = newDisk(filepath.Dir(path), c.o.Root)
+	c.disk, err = newDisk(dirOf(path), c.o.Root)
 	switch {
 	case err != nil && c.disk.dir != "":
 		c.fail(c.o.Root, "open the root, which no path may leave", err)

@@ -138,7 +138,7 @@ func (a *ChunkedArgs) order(c *checker, k *Chunks) {
 	}
 	k.Partition = max(a.PartitionEpoch, 1)
 	if k.Partition > 1 && c.spec.HasRemoteFiles() {
-		c.inConfig.Report(a.Key("partition_epoch"), "parts of the data need the number of records, which of remote files is not known")
+		c.inConfig.Report(a.Key("partition_epoch"), "parts of the data need the number of records, which of remote files without an index is not known")
 	}
 	if a.ShuffleSeqs != nil {
 		k.ShuffleSeqs = *a.ShuffleSeqs
@@ -174,6 +174,6 @@ func (a *ChunkedArgs) places(c *checker) {
 		return
 	}
 	if c.spec.HasRemoteFiles() {
-		c.inConfig.Report(a.Key("seq_ordering"), "%s reads records by their place, which remote files do not allow; use default, with shuffle_seqs", decl.Quote(a.SeqOrdering))
+		c.inConfig.Report(a.Key("seq_ordering"), "%s reads records by their place, which remote files without an index do not allow; use default, with shuffle_seqs", decl.Quote(a.SeqOrdering))
 	}
 }

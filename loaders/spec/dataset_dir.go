@@ -11,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/jsonpos"
+	"millrace/remote"
 	"millrace/tfrecord/index"
 )
 
@@ -22,6 +23,10 @@ const (
 // readDir reads the manifest and finds the data files of a folder.
 func (c datasetPart) readDir(a *DirArgs) {
 	at, dir := a.Key("data_dir"), c.disk.resolve(a.DataDir)
+	if remote.IsURL(dir) {
+		c.readRemoteDir(a, dir)
+		return
+	}
 	info, err := c.disk.stat(dir)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("is not a folder")

@@ -16,6 +16,7 @@ import (
 	"millrace/diag"
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
+	"millrace/remote"
 )
 
 const (
@@ -26,6 +27,13 @@ const (
 
 // schemes are those of the file systems that the runtime has.
 var schemes = []string{"file", "gs", "ram"}
+
+// readable returns the sorted schemes that can be read.
+func readable() []string {
+	all := append(remote.Default.Schemes(), schemes...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
 
 // listReader reads a list of data files.
 type listReader struct {
@@ -51,6 +59,7 @@ func (c datasetPart) readList(at *jsonpos.Node) {
 		c.unreadable(at, "list", c.spec.ListPath, err)
 		return
 	}
+	l.look()
 	if len(c.spec.Files) == 0 && l.counts[diag.Error] == 0 {
 		c.loose = append(c.loose, &diag.Diagnostic{
 			File: c.spec.ListPath, Msg: "the list names 0 files", Class: millrace.ErrConfig,
@@ -125,10 +134,16 @@ func (l *listReader) path(path string) {
 	}
 	listed := path
 	path = withoutFileScheme(path)
-	scheme, remote := schemeOf(path)
-	relative := !remote && !filepath.IsAbs(path)
+	relative := !remote.IsURL(path) && !filepath.IsAbs(path)
 	if relative {
-		path = filepath.Join(filepath.Dir(l.spec.ListPath), path)
+		path = join(dirOf(l.spec.ListPath), path)
+	}
+	scheme, isURL := schemeOf(path)
+	if isURL {
+		path = remote.Default.Conceal(path)
+		if !relative {
+			listed = path
+		}
 	}
 	if first, ok := l.paths[path]; ok {
 		l.warn("%s is listed in line %d already; it is read again", PrintablePath(path), first)
@@ -136,7 +151,7 @@ func (l *listReader) path(path string) {
 		l.paths[path] = l.line
 	}
 	f := DataFile{Path: path, Name: listed, ListLine: l.line, Size: -1}
-	if remote {
+	if isURL {
 		f.Remote = true
 		if l.scheme(scheme, path) {
 			l.spec.Files = append(l.spec.Files, f)
@@ -153,6 +168,9 @@ func (l *listReader) scheme(scheme, path string) bool {
 		l.report(millrace.ErrConfig, "%s leads out of %s", PrintablePath(path), millrace.Quote(l.disk.dir))
 		return false
 	}
+	if remote.Default.Reads(path) {
+		return true // a look at all such files follows
+	}
 	if slices.Contains(schemes, scheme) {
 		if !l.remote {
 			l.remote = true
@@ -161,7 +179,7 @@ func (l *listReader) scheme(scheme, path string) bool {
 		return true
 	}
 	d := l.report(millrace.ErrConfig, "unknown scheme %s in %s", decl.Quote(scheme), PrintablePath(path))
-	d.Hint = "TensorFlow reads paths without a scheme and those of " + strings.Join(schemes, ", ")
+	d.Hint = "this program reads paths without a scheme and those of " + strings.Join(readable(), ", ")
 	return false
 }
 

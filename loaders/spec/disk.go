@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
 // disk is how a check looks at files. With a root it follows no path out of
@@ -25,7 +27,10 @@ type disk struct {
 func newDisk(base, root string) (*disk, error) {
 	d := &disk{base: base}
 	var err error
-	if d.base, err = filepath.Abs(base); err != nil || root == "" {
+	if !remote.IsURL(base) {
+		d.base, err = filepath.Abs(base)
+	}
+	if err != nil || root == "" {
 		return d, err
 	}
 	if d.dir, err = filepath.Abs(root); err != nil {
@@ -43,10 +48,29 @@ func (d *disk) close() {
 
 // resolve returns a path of the config as an absolute one.
 func (d *disk) resolve(path string) string {
-	if filepath.IsAbs(path) {
+	switch {
+	case remote.IsURL(path):
+		return remote.Default.Conceal(path)
+	case filepath.IsAbs(path):
 		return filepath.Clean(path)
 	}
-	return filepath.Join(d.base, path)
+	return join(d.base, path)
+}
+
+// join returns the path of a name in a folder, which may be that of a URL.
+func join(folder, name string) string {
+	if remote.IsURL(folder) {
+		return remote.Join(folder, name)
+	}
+	return filepath.Join(folder, name)
+}
+
+// dirOf returns the folder of a file, which may be that of a URL.
+func dirOf(path string) string {
+	if remote.IsURL(path) {
+		return remote.Dir(path)
+	}
+	return filepath.Dir(path)
 }
 
 // outsideError says that a path leads out of the root.
@@ -79,6 +103,13 @@ func (d *disk) outside(path string, err error) error {
 }
 
 func (d *disk) stat(path string) (fs.FileInfo, error) {
+	if remote.IsURL(path) {
+		if d.root != nil {
+			return nil, &outsideError{path, d.dir}
+		}
+		info, err := remote.Default.Stat(context.Background(), path)
+		return remote.FileInfo{URL: path, Info: info}, err
+	}
 	if d.root == nil {
 		return os.Stat(path)
 	}
@@ -104,8 +135,17 @@ func (d *disk) open(path string) (*os.File, error) {
 	return f, d.outside(path, err)
 }
 
-// openRegular opens a regular file and refuses everything else.
-func (d *disk) openRegular(path string) (*os.File, error) {
+// openRegular opens a regular file, or the URL of an object, and refuses everything else.
+func (d *disk) openRegular(path string) (io.ReadCloser, error) {
+	if remote.IsURL(path) {
+		if d.root != nil {
+			return nil, &outsideError{path, d.dir}
+		}
+		if _, err := remote.Default.Peek(context.Background(), path); err != nil {
+			return nil, err
+		}
+		return remote.Open(context.Background(), path)
+	}
 	f, _, err := regularfile.Open(func() (fs.FileInfo, error) { return d.stat(path) }, func() (*os.File, error) { return d.open(path) })
 	return f, inConfig(err)
 }
@@ -144,23 +184,24 @@ func reason(err error) error {
 	if errors.As(err, &pe) {
 		return pe.Err
 	}
+	var own *millrace.Error
+	if errors.As(err, &own) && remote.IsURL(own.File) {
+		return errors.New(own.Msg)
+	}
 	return err
 }
 
 // classOf tells a path that is not allowed from one that cannot be read.
 func classOf(err error) millrace.Class {
 	var out *outsideError
-	if errors.As(err, &out) {
+	if errors.As(err, &out) || errors.Is(err, millrace.ErrConfig) {
 		return millrace.ErrConfig
 	}
 	return millrace.ErrIO
 }
 
 // schemeOf returns the scheme of a path such as "gs://bucket/name".
-func schemeOf(path string) (string, bool) {
-	scheme, _, ok := strings.Cut(path, "://")
-	return scheme, ok && scheme != "" && !strings.ContainsAny(scheme, "/ ")
-}
+func schemeOf(path string) (string, bool) { return remote.SchemeOf(path) }
 
 // withoutFileScheme returns the local path of a "file://" path, with or without
 // a host, which TensorFlow ignores. Other paths stay as they are.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 
 	"millrace/internal/base/jsonpos"
@@ -97,7 +98,7 @@ func (c manifestPart) readManifest(at *jsonpos.Node) {
 	m, err := c.loadManifest()
 	if err != nil {
 		d := c.unreadable(at, "manifest", c.spec.ManifestPath, err)
-		if errors.Is(err, fs.ErrNotExist) && filepath.Base(c.spec.ManifestPath) == ManifestName {
+		if errors.Is(err, fs.ErrNotExist) && path.Base(filepath.ToSlash(c.spec.ManifestPath)) == ManifestName {
 			d.Hint = "millrace inspect DIR --write-manifest FILE writes a first one"
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"millrace/diag"
 	"millrace/loaders/permutation"
 	"millrace/loaders/processing"
+	"millrace/remote"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
@@ -82,9 +83,9 @@ type Manifest struct {
 type DataFile struct {
 	Path     string // absolute, or with a scheme
 	Name     string // relative to the folder of a dataset of type dir, or as a list has it
-	Remote   bool   // the path has a scheme: TensorFlow opens it, Go does not look at it
+	Remote   bool   // the path has a scheme, and no index says where its records are: they are not counted
 	ListLine int    // its line in the list file, from 1; 0 for a dataset of type dir
-	Size     int64  // in bytes when the plan was made, -1 if Remote
+	Size     int64  // in bytes when the plan was made, -1 if only TensorFlow can look at it
 }
 
 // Shuffle holds the sizes of the three ways of mixing records.
@@ -230,8 +231,13 @@ func (s *Spec) HasLists() bool {
 	return s.Manifest.AllowVarLen || slices.ContainsFunc(s.Features, func(f *Feature) bool { return f.VarLen })
 }
 
-// HasRemoteFiles reports whether some files have a scheme in their path, so that
-// only TensorFlow can look at them.
+// HasURLs reports whether some files have a scheme in their path.
+func (s *Spec) HasURLs() bool {
+	return slices.ContainsFunc(s.Files, func(f DataFile) bool { return remote.IsURL(f.Path) })
+}
+
+// HasRemoteFiles reports whether some files have a scheme in their path and no index, so
+// that their records are not counted.
 func (s *Spec) HasRemoteFiles() bool {
 	for _, f := range s.Files {
 		if f.Remote {

@@ -1,9 +1,11 @@
 package index
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"millrace"
 	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
+	"millrace/remote"
 	"millrace/tfrecord"
 )
 
@@ -42,7 +45,10 @@ func adjacent(data string) string { return data + Suffix }
 
 // cached returns the path of the index file in a cache directory.
 func cached(dir, data string) (string, error) {
-	full, err := filepath.Abs(data)
+	full, err := data, error(nil)
+	if !remote.IsURL(data) {
+		full, err = filepath.Abs(data)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -52,6 +58,13 @@ func cached(dir, data string) (string, error) {
 // read returns the contents of an index file. The error is fs.ErrNotExist if there is
 // no such file, and a *formatError if it is not an index file.
 func read(path string, limit int64) (*contents, error) {
+	if remote.IsURL(path) {
+		b, err := readRemote(path, limit)
+		if err != nil {
+			return nil, err
+		}
+		return decode(b)
+	}
 	b, err := regularfile.ReadFile(path, limit)
 	var large *regularfile.LimitError
 	if errors.As(err, &large) {
@@ -61,6 +74,20 @@ func read(path string, limit int64) (*contents, error) {
 		return nil, err
 	}
 	return decode(b)
+}
+
+func readRemote(url string, limit int64) ([]byte, error) {
+	f, err := remote.Open(context.Background(), url)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Size() > limit {
+		return nil, malformed("%d bytes are more than the index of a file of this size has", f.Size())
+	}
+	b := make([]byte, f.Size())
+	_, err = io.ReadFull(f, b)
+	return b, err
 }
 
 // write writes an index file atomically. Its read permissions are the data file's.

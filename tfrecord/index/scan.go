@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"sync"
 
 	"millrace"
+	"millrace/remote"
 	"millrace/tfrecord"
 )
 
@@ -74,7 +74,7 @@ func Lookup(ctx context.Context, paths []string, o *Options) ([]File, error) {
 	s := &scan{Options: o, files: make(map[*tfrecord.Index]string)}
 	found, err := tfrecord.ScanAll(ctx, paths, &tfrecord.ScanAllOptions{
 		ReaderOptions: o.ReaderOptions, AllFaults: true,
-		Known: func(f *os.File, x *tfrecord.Index) bool {
+		Known: func(f tfrecord.File, x *tfrecord.Index) bool {
 			s.known(f, x)
 			return true
 		},
@@ -100,7 +100,7 @@ type scan struct {
 
 // known fills in the contents of the index file of an open data file, if there is a
 // matching one.
-func (s *scan) known(f *os.File, x *tfrecord.Index) bool {
+func (s *scan) known(f tfrecord.File, x *tfrecord.Index) bool {
 	for _, path := range s.places(x.Path) {
 		c, err := read(path, maxSize(x.Size, x.Compression))
 		if err == nil {
@@ -136,7 +136,7 @@ func harmless(err error) bool {
 // places returns the possible paths of the index of a data file.
 func (s *scan) places(data string) []string {
 	places := []string{adjacent(data)}
-	if s.CacheDir != "" {
+	if s.CacheDir != "" && !remote.IsURL(data) { // an object that was replaced would still fit a file in the cache
 		if path, err := cached(s.CacheDir, data); err == nil {
 			places = append(places, path)
 		}
@@ -168,6 +168,9 @@ func (s *scan) fill(x *tfrecord.Index, c *contents) bool {
 // write writes the index of a scanned file and returns its path, "" if it could not be
 // written.
 func (s *scan) write(x *tfrecord.Index) string {
+	if remote.IsURL(x.Path) {
+		return ""
+	}
 	path, err := Write(x, s.CacheDir)
 	if err == nil {
 		return path

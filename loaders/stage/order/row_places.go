@@ -44,7 +44,7 @@ func first[T any](reasons []reason[T], config T) (key, why string) {
 // hiddenPlaces are the reasons for rows of any kind.
 var hiddenPlaces = []reason[engine.Choice]{
 	{engine.Choice.HasRemoteFiles,
-		"dataset", "the records of remote files are not counted; copy the files to a disk of this machine"},
+		"dataset", "the records of remote files without an index are not counted; copy the indexes beside them"},
 	{func(c engine.Choice) bool { return c.Special != nil },
 		"primary_features", "the loader type has a stage that may change the number of rows; read a feature that names the record"},
 	{func(c engine.Choice) bool { return c.Chunks != nil },

@@ -13,6 +13,7 @@ import (
 	"millrace"
 	"millrace/loaders"
 	"millrace/loaders/spec"
+	"millrace/remote"
 	"millrace/sandbox"
 	"millrace/tfbridge"
 	"millrace/tfrecord/index"
@@ -106,7 +107,7 @@ func LoaderNeeds(plans ...*loaders.Plan) *sandbox.Policy {
 			continue
 		}
 		needs.Read = append(needs.Read, dataPaths(plan)...)
-		if plan.HasRemoteFiles() {
+		if plan.HasURLs() || remote.IsURL(plan.Path) || remote.IsURL(plan.ListPath) || remote.IsURL(plan.ManifestPath) {
 			needs.Connect = true
 			needs.Read = append(needs.Read, credentials()...)
 		}
@@ -118,10 +119,12 @@ func LoaderNeeds(plans ...*loaders.Plan) *sandbox.Policy {
 	return needs
 }
 
-// credentials returns the paths where TensorFlow looks for the credentials of Google's
-// storage.
+// credentials returns the paths where stores look for credentials.
 func credentials() []string {
-	paths := []string{os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")}
+	paths := []string{os.Getenv("GOOGLE_APPLICATION_CREDENTIALS"), os.Getenv("AWS_SHARED_CREDENTIALS_FILE"), os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE")}
+	if home, err := os.UserHomeDir(); err == nil {
+		paths = append(paths, filepath.Join(home, ".aws"))
+	}
 	if dir, err := os.UserConfigDir(); err == nil {
 		paths = append(paths, filepath.Join(dir, "gcloud"))
 	}
@@ -138,6 +141,9 @@ func dataPaths(plan *loaders.Plan) []string {
 	}
 	var folders []string
 	for _, path := range manifests {
+		if remote.IsURL(path) {
+			continue
+		}
 		if filepath.Base(path) == spec.ManifestName && plan.ListPath == "" {
 			path = filepath.Dir(path)
 			folders = append(folders, path+string(filepath.Separator))
@@ -146,11 +152,11 @@ func dataPaths(plan *loaders.Plan) []string {
 	}
 	for _, f := range plan.Files {
 		within := func(folder string) bool { return strings.HasPrefix(f.Path, folder) }
-		if !f.Remote && (!slices.ContainsFunc(folders, within) || isLink(f.Path)) {
+		if !remote.IsURL(f.Path) && (!slices.ContainsFunc(folders, within) || isLink(f.Path)) {
 			paths = append(paths, f.Path, f.Path+index.Suffix)
 		}
 	}
-	return paths
+	return slices.DeleteFunc(paths, remote.IsURL)
 }
 
 // Folders returns the paths and, if they are folders, the symbolic links below them, which

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"millrace/loaders"
 	"millrace/loaders/stage/order"
 	"millrace/observe"
+	"millrace/remote"
 	"millrace/sandbox"
 	"millrace/savedmodel"
 )
@@ -267,15 +269,16 @@ func (j *prediction) counts(scan *loaders.Scan, source *loaders.Source) output.C
 func inputs(plan *loaders.Plan, model string) []string {
 	list := []string{plan.Path, plan.ManifestPath, model}
 	if plan.ListPath == "" {
-		return append(list, filepath.Dir(plan.ManifestPath)) // the dataset's folder
+		if !remote.IsURL(plan.ManifestPath) {
+			list = append(list, filepath.Dir(plan.ManifestPath)) // the dataset's folder
+		}
+		return slices.DeleteFunc(list, remote.IsURL)
 	}
 	list = append(list, plan.ListPath)
 	for _, f := range plan.Files {
-		if !f.Remote {
-			list = append(list, f.Path)
-		}
+		list = append(list, f.Path)
 	}
-	return list
+	return slices.DeleteFunc(list, remote.IsURL)
 }
 
 // columns returns the columns of the output, as far as they are known.

@@ -1,0 +1,243 @@
+package loaders_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"millrace"
+	"millrace/internal/test/fixture"
+	"millrace/internal/test/remotetest"
+	"millrace/internal/test/testruntime"
+	"millrace/loaders"
+	"millrace/remote"
+	"millrace/remote/s3"
+	"millrace/tfrecord/index"
+)
+
+// stored is the server behind the URLs s3:// of this process. TensorFlow keeps a file system
+// for good, so all tests use one, with a bucket each.
+var stored = sync.OnceValue(func() *remotetest.Server {
+	server := remotetest.NewServer()
+	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
+	store, err := s3.New(&s3.Options{
+		Getenv: func(name string) string { return env[name] }, Transport: server,
+		Credentials: credentials.NewStaticV4("key", "secret", ""),
+	})
+	if err != nil {
+		panic(err) // the endpoint is a URL
+	}
+	remote.Register("s3", store)
+	return server
+})
+
+// upload stores the files of a dataset in a bucket, with or without the indexes. It returns
+// the URL of the config.
+func upload(t *testing.T, d *fixture.Dataset, bucket string, indexes bool) string {
+	t.Helper()
+	err := filepath.WalkDir(d.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || index.IsIndex(path) && !indexes {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		stored().Put("/"+bucket+strings.TrimPrefix(path, d.Dir), data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "s3://" + bucket + "/loader.json"
+}
+
+// idsAt reads all ids of a config, with our operations or by Go.
+func idsAt(t *testing.T, config string, own bool) (ids []int64, err error) {
+	t.Helper()
+	plan, problems := loaders.Check(config, nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	if own && plan.NativeLibrary == "" {
+		t.Skip("the native library is not built")
+	}
+	if !own {
+		plan.NativeLibrary = ""
+	}
+	return readPlan(t, plan)
+}
+
+// bucketData is a dataset whose config names its folder by a relative path, and has indexes.
+func bucketData(t *testing.T, args fixture.Object) *fixture.Dataset {
+	t.Helper()
+	d := orderData(t, args)
+	d.Args["dataset"] = fixture.Object{"type": "dir", "args": fixture.Object{"data_dir": "data"}}
+	d.Save(t)
+	var paths []string
+	for i := range orderSizes {
+		paths = append(paths, d.Path(fmt.Sprint(i, ".tfrecords")))
+	}
+	if _, err := index.Scan(t.Context(), paths, &index.Options{Write: true}); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A config in a bucket gives the batches of a copy on the disk, with our operations and
+// without, whatever the order, and while connections are cut.
+func TestBatchesOfStores(t *testing.T) {
+	testruntime.Need(t)
+	buffers := fixture.Object{"shuffle": true, "num_shuffle_buffer_elements": 9, "num_filenames_shuffle_buffer": 3, "num_mix_files": 2, "epochs": 2}
+	tests := []struct {
+		name    string
+		args    fixture.Object
+		indexes bool
+	}{
+		{"in-order", fixture.Object{"epochs": 2}, true},
+		{"no-index", fixture.Object{"epochs": 2}, false},
+		{"exact", exact(2, nil), true},
+		{"shard", exact(1, fixture.Object{"shard": []int{1, 3}}), true},
+		{"buffers", buffers, true},
+	}
+	cut := func(int, *http.Request) remotetest.Fault { return remotetest.Fault{CutAt: 301} }
+	for _, tt := range tests {
+		d := bucketData(t, tt.args)
+		config := upload(t, d, tt.name, tt.indexes)
+		for _, own := range []bool{true, false} {
+			want, err := idsAt(t, d.Config(), own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range []func(int, *http.Request) remotetest.Fault{nil, cut} {
+				stored().Fault = fault
+				got, err := idsAt(t, config, own)
+				stored().Fault = nil
+				if err != nil {
+					t.Errorf("%s, own operations %v, faults %v: %v", tt.name, own, fault != nil, err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, own operations %v, faults %v (-disk +store)\n%s", tt.name, own, fault != nil, diff)
+				}
+			}
+		}
+	}
+}
+
+// An index lets a loader begin after few requests. A list with signed URLs shows no
+// signature.
+func TestRequestsOfLoader(t *testing.T) {
+	testruntime.Need(t)
+	d := bucketData(t, exact(1, nil))
+	d.Args["dataset"] = fixture.Object{"type": "list", "args": fixture.Object{"manifest_file": "data/__manifest__.json", "list_file": "list.txt"}}
+	d.Save(t)
+	list := "\ndata/4.tfrecords\ns3://few/data/2.tfrecords\n"
+	if err := os.WriteFile(filepath.Join(d.Dir, "list.txt"), []byte(list), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	config := upload(t, d, "few", true)
+	before := len(stored().Requests())
+	ids, err := idsAt(t, config, true)
+	if err != nil || len(ids) != 31+12 {
+		t.Errorf("%d ids, %v", len(ids), err)
+	}
+	n := 0
+	for _, r := range stored().Requests()[before:] {
+		if strings.Contains(r, ".tfrecords") {
+			n++
+		}
+	}
+	if n > 2*4 { // the size, the index, the data, and whether it has changed
+		t.Errorf("%d requests for two files: %q", n, stored().Requests()[before:])
+	}
+}
+
+// A run whose context ends does not wait for a server that does not answer, and the next
+// run reads the files.
+func TestCanceledStores(t *testing.T) {
+	testruntime.Need(t)
+	d := bucketData(t, fixture.Object{"epochs": 1})
+	plan, problems := loaders.Check(upload(t, d, "hangs", false), nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	if plan.NativeLibrary == "" {
+		t.Skip("the native library is not built")
+	}
+	l, err := loaders.OpenPlan(plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var hung atomic.Pointer[http.Request]
+	stored().Fault = func(_ int, r *http.Request) remotetest.Fault {
+		hung.Store(r)
+		cancel()
+		return remotetest.Fault{Hang: true}
+	}
+	for _, err := range l.Batches(ctx) {
+		if !errors.Is(err, millrace.ErrCanceled) {
+			t.Errorf("got %v, want that the run was canceled", err)
+		}
+	}
+	stored().Fault = nil
+	if r := hung.Load(); r == nil || strings.Contains(fmt.Sprint(context.Cause(r.Context())), "in time") {
+		t.Error("the run has waited for the deadline of a request")
+	}
+	if ids, err := readPlan(t, plan); err != nil || len(ids) != 51 {
+		t.Errorf("%d ids after the canceled run, %v", len(ids), err)
+	}
+}
+
+// An object that is replaced while it is read is an error that says so, and one that is
+// missing is named with its line.
+func TestFaultsOfStores(t *testing.T) {
+	testruntime.Need(t)
+	d := bucketData(t, fixture.Object{"epochs": 3})
+	for i := range orderSizes {
+		d.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(0, 9000)...)
+	}
+	config := upload(t, d, "replaced", false)
+	for _, own := range []bool{true, false} {
+		upload(t, d, "replaced", false)
+		plan, problems := loaders.Check(config, nil)
+		if plan == nil {
+			t.Fatal(problems)
+		}
+		if own && plan.NativeLibrary == "" {
+			continue
+		}
+		if !own {
+			plan.NativeLibrary = ""
+		}
+		stored().Put("/replaced/data/3.tfrecords", stored().Object("/replaced/data/3.tfrecords")[:100_000])
+		_, err := readPlan(t, plan)
+		if !errors.Is(err, millrace.ErrIO) || !errors.Is(err, remote.ErrChanged) || !strings.Contains(err.Error(), "s3://replaced/data/3.tfrecords") {
+			t.Errorf("own operations %v: %v", own, err)
+		}
+	}
+	d.Args["dataset"] = fixture.Object{"type": "list", "args": fixture.Object{"manifest_file": "data/__manifest__.json", "list_file": "list.txt"}}
+	d.Save(t)
+	list := "s3://replaced/data/0.tfrecords\ns3://replaced/none?signature=secret\nhdfs://a/b\n"
+	if err := os.WriteFile(filepath.Join(d.Dir, "list.txt"), []byte(list), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, problems := loaders.Check(d.Config(), nil)
+	for _, want := range []string{"list.txt:2: s3://replaced/none: http://s3.test answers NoSuchKey", `list.txt:3: unknown scheme "hdfs"`, "reads paths without a scheme and those of file, gs, ram, s3"} {
+		if !strings.Contains(problems.Error(), want) {
+			t.Errorf("%v lacks %s", problems, want)
+		}
+	}
+	if strings.Contains(problems.Error(), "secret") {
+		t.Errorf("a secret in %v", problems)
+	}
+}
