@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -26,21 +25,28 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// stored is the server behind the URLs s3:// of this process. TensorFlow keeps a file system
-// for good, so all tests use one, with a bucket each.
-var stored = sync.OnceValue(func() *remotetest.Server {
-	server := remotetest.NewServer()
+// bucketServer is the server behind the URLs s3:// of this process. TensorFlow keeps a file
+// system for good, so all tests use one, with a bucket each.
+var bucketServer = remotetest.NewServer()
+
+// storedIn registers the server for a test.
+func storedIn(t *testing.T) *remotetest.Server {
+	t.Helper()
 	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
 	store, err := s3.New(&s3.Options{
-		Getenv: func(name string) string { return env[name] }, Transport: server,
+		Getenv: func(name string) string { return env[name] }, Transport: bucketServer,
 		Credentials: credentials.NewStaticV4("key", "secret", ""),
 	})
 	if err != nil {
-		panic(err) // the endpoint is a URL
+		t.Fatal(err)
 	}
 	remote.Register("s3", store)
-	return server
-})
+	t.Cleanup(func() {
+		bucketServer.Fault = nil
+		remote.Register("s3", nil)
+	})
+	return bucketServer
+}
 
 // upload stores the files of a dataset in a bucket, with or without the indexes. It returns
 // the URL of the config.
@@ -51,7 +57,7 @@ func upload(t *testing.T, d *fixture.Dataset, bucket string, indexes bool) strin
 			return err
 		}
 		data, err := os.ReadFile(path)
-		stored().Put("/"+bucket+strings.TrimPrefix(path, d.Dir), data)
+		bucketServer.Put("/"+bucket+strings.TrimPrefix(path, d.Dir), data)
 		return err
 	})
 	if err != nil {
@@ -76,8 +82,8 @@ func idsAt(t *testing.T, config string, own bool) (ids []int64, err error) {
 	return readPlan(t, plan)
 }
 
-// bucketData is a dataset whose config names its folder by a relative path, and has indexes.
-func bucketData(t *testing.T, args fixture.Object) *fixture.Dataset {
+// storedData is a dataset whose config names its folder by a relative path, and has indexes.
+func storedData(t *testing.T, args fixture.Object) *fixture.Dataset {
 	t.Helper()
 	d := orderData(t, args)
 	d.Args["dataset"] = fixture.Object{"type": "dir", "args": fixture.Object{"data_dir": "data"}}
@@ -96,6 +102,7 @@ func bucketData(t *testing.T, args fixture.Object) *fixture.Dataset {
 // without, whatever the order, and while connections are cut.
 func TestBatchesOfStores(t *testing.T) {
 	testruntime.Need(t)
+	server := storedIn(t)
 	buffers := fixture.Object{"shuffle": true, "num_shuffle_buffer_elements": 9, "num_filenames_shuffle_buffer": 3, "num_mix_files": 2, "epochs": 2}
 	tests := []struct {
 		name    string
@@ -105,12 +112,12 @@ func TestBatchesOfStores(t *testing.T) {
 		{"in-order", fixture.Object{"epochs": 2}, true},
 		{"no-index", fixture.Object{"epochs": 2}, false},
 		{"exact", exact(2, nil), true},
-		{"shard", exact(1, fixture.Object{"shard": []int{1, 3}}), true},
+		{"shard", exact(1, fixture.Object{"shard": fixture.Object{"count": 3, "index": 1}}), true},
 		{"buffers", buffers, true},
 	}
 	cut := func(int, *http.Request) remotetest.Fault { return remotetest.Fault{CutAt: 301} }
 	for _, tt := range tests {
-		d := bucketData(t, tt.args)
+		d := storedData(t, tt.args)
 		config := upload(t, d, tt.name, tt.indexes)
 		for _, own := range []bool{true, false} {
 			want, err := idsAt(t, d.Config(), own)
@@ -118,9 +125,9 @@ func TestBatchesOfStores(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, fault := range []func(int, *http.Request) remotetest.Fault{nil, cut} {
-				stored().Fault = fault
+				server.Fault = fault
 				got, err := idsAt(t, config, own)
-				stored().Fault = nil
+				server.Fault = nil
 				if err != nil {
 					t.Errorf("%s, own operations %v, faults %v: %v", tt.name, own, fault != nil, err)
 				}
@@ -136,7 +143,8 @@ func TestBatchesOfStores(t *testing.T) {
 // signature.
 func TestRequestsOfLoader(t *testing.T) {
 	testruntime.Need(t)
-	d := bucketData(t, exact(1, nil))
+	server := storedIn(t)
+	d := storedData(t, exact(1, nil))
 	d.Args["dataset"] = fixture.Object{"type": "list", "args": fixture.Object{"manifest_file": "data/__manifest__.json", "list_file": "list.txt"}}
 	d.Save(t)
 	list := "\ndata/4.tfrecords\ns3://few/data/2.tfrecords\n"
@@ -144,19 +152,19 @@ func TestRequestsOfLoader(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := upload(t, d, "few", true)
-	before := len(stored().Requests())
+	before := len(server.Requests())
 	ids, err := idsAt(t, config, true)
 	if err != nil || len(ids) != 31+12 {
 		t.Errorf("%d ids, %v", len(ids), err)
 	}
 	n := 0
-	for _, r := range stored().Requests()[before:] {
+	for _, r := range server.Requests()[before:] {
 		if strings.Contains(r, ".tfrecords") {
 			n++
 		}
 	}
 	if n > 2*4 { // the size, the index, the data, and whether it has changed
-		t.Errorf("%d requests for two files: %q", n, stored().Requests()[before:])
+		t.Errorf("%d requests for two files: %q", n, server.Requests()[before:])
 	}
 }
 
@@ -164,7 +172,8 @@ func TestRequestsOfLoader(t *testing.T) {
 // run reads the files.
 func TestCanceledStores(t *testing.T) {
 	testruntime.Need(t)
-	d := bucketData(t, fixture.Object{"epochs": 1})
+	server := storedIn(t)
+	d := storedData(t, fixture.Object{"epochs": 1})
 	plan, problems := loaders.Check(upload(t, d, "hangs", false), nil)
 	if plan == nil {
 		t.Fatal(problems)
@@ -179,7 +188,7 @@ func TestCanceledStores(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	var hung atomic.Pointer[http.Request]
-	stored().Fault = func(_ int, r *http.Request) remotetest.Fault {
+	server.Fault = func(_ int, r *http.Request) remotetest.Fault {
 		hung.Store(r)
 		cancel()
 		return remotetest.Fault{Hang: true}
@@ -189,7 +198,7 @@ func TestCanceledStores(t *testing.T) {
 			t.Errorf("got %v, want that the run was canceled", err)
 		}
 	}
-	stored().Fault = nil
+	server.Fault = nil
 	if r := hung.Load(); r == nil || strings.Contains(fmt.Sprint(context.Cause(r.Context())), "in time") {
 		t.Error("the run has waited for the deadline of a request")
 	}
@@ -202,7 +211,8 @@ func TestCanceledStores(t *testing.T) {
 // missing is named with its line.
 func TestFaultsOfStores(t *testing.T) {
 	testruntime.Need(t)
-	d := bucketData(t, fixture.Object{"epochs": 3})
+	server := storedIn(t)
+	d := storedData(t, fixture.Object{"epochs": 3})
 	for i := range orderSizes {
 		d.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), fixture.Records(0, 9000)...)
 	}
@@ -219,7 +229,7 @@ func TestFaultsOfStores(t *testing.T) {
 		if !own {
 			plan.NativeLibrary = ""
 		}
-		stored().Put("/replaced/data/3.tfrecords", stored().Object("/replaced/data/3.tfrecords")[:100_000])
+		server.Put("/replaced/data/3.tfrecords", server.Object("/replaced/data/3.tfrecords")[:100_000])
 		_, err := readPlan(t, plan)
 		if !errors.Is(err, millrace.ErrIO) || !errors.Is(err, remote.ErrChanged) || !strings.Contains(err.Error(), "s3://replaced/data/3.tfrecords") {
 			t.Errorf("own operations %v: %v", own, err)

@@ -77,12 +77,14 @@ func (c *Client) MemoryPeak() int64 {
 // Register registers a store with the [Default] client.
 func Register(scheme string, s Store) { Default.Register(scheme, s) }
 
-// Register makes a store responsible for the URLs of a scheme. It replaces an earlier one.
-// Register before loaders are opened.
+// Register makes a store responsible for the URLs of a scheme. It replaces an earlier one,
+// and nil removes that. Register before loaders are opened.
 func (c *Client) Register(scheme string, s Store) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stores[scheme] = s
+	if c.stores[scheme] = s; s == nil {
+		delete(c.stores, scheme)
+	}
 	clear(c.known)
 }
 
@@ -145,7 +147,7 @@ func (c *Client) Peek(ctx context.Context, name string) (info Info, err error) {
 	if err != nil {
 		return info, err
 	}
-	url, data := c.reveal(name), []byte(nil)
+	url, data, got := c.reveal(name), []byte(nil), 0
 	err = c.retry(ctx, name, func(w *watch) error {
 		body, err := s.Open(w.ctx, url, Range{Bytes: blockBytes})
 		if err != nil {
@@ -154,17 +156,32 @@ func (c *Client) Peek(ctx context.Context, name string) (info Info, err error) {
 		defer body.Close()
 		info = body.Info
 		data = make([]byte, min(blockBytes, info.Size))
-		if _, err := io.ReadFull(w.read(body), data); err != nil {
-			return errShort
+		if got, err = io.ReadFull(w.read(body), data); err != nil && got == 0 {
+			return err
 		}
 		return nil
 	})
+	if err == nil && got < len(data) {
+		err = c.complete(ctx, name, info, data, got)
+	}
 	if err != nil {
 		return Info{}, err
 	}
 	c.remember(name, info)
 	c.blocks.keep(blockKey{name: name, version: info.Version}, info.Size, data)
 	return info, nil
+}
+
+// complete reads the rest of the first bytes of an object.
+func (c *Client) complete(ctx context.Context, name string, info Info, data []byte, from int) error {
+	o, err := c.acquire(name, info)
+	if err != nil {
+		return err
+	}
+	defer o.release()
+	s := o.stream(int64(from), int64(len(data)))
+	defer s.close()
+	return s.fill(ctx, data[from:])
 }
 
 // remember notes what an object is, so that opening it needs no request.

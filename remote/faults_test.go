@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"millrace"
 	"millrace/internal/test/remotetest"
 	"millrace/remote"
+	"millrace/remote/gs"
 	"millrace/remote/s3"
 	"millrace/remote/web"
 )
@@ -25,7 +27,7 @@ import (
 // secret is a key that must not appear anywhere.
 const secret = "secret-9f8e7d"
 
-// client returns a client that reads a server by s3:// and by http://.
+// client returns a client that reads a server by s3://, gs:// and http://.
 func client(t *testing.T, server *remotetest.Server, o remote.Options) *remote.Client {
 	t.Helper()
 	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
@@ -36,7 +38,12 @@ func client(t *testing.T, server *remotetest.Server, o remote.Options) *remote.C
 	if err != nil {
 		t.Fatal(err)
 	}
+	google, err := gs.New(&gs.Options{Getenv: func(string) string { return "s3.test" }, Transport: server})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := remote.NewClient(o)
+	c.Register("gs", google)
 	c.Register("s3", store)
 	c.Register("http", web.New(&web.Options{Transport: server}))
 	return c
@@ -50,8 +57,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// urls name the same object in both stores.
-var urls = []string{"s3://data/big", "http://user:" + secret + "@s3.test/data/big?X-Amz-Signature=" + secret}
+// urls name the same object in all stores.
+var urls = []string{"s3://data/big", "gs://data/big", "http://user:" + secret + "@s3.test/data/big?X-Amz-Signature=" + secret}
 
 // read reads an object whole, in steps of a size.
 func read(ctx context.Context, c *remote.Client, url string, step int) ([]byte, error) {
@@ -210,7 +217,7 @@ func TestAdvice(t *testing.T) {
 		{remotetest.Fault{Status: 400, Code: "AuthorizationHeaderMalformed", Region: "eu-west-1"}, "s3://data/x", "s3://data/x: http://s3.test answers AuthorizationHeaderMalformed; set AWS_REGION=eu-west-1"},
 		{remotetest.Fault{Status: 403, Code: "RequestTimeTooSkewed"}, "s3://data/x", "s3://data/x: http://s3.test answers RequestTimeTooSkewed; set the clock of this machine"},
 		{remotetest.Fault{}, "s3://data", "s3://data: the URL has no key; write s3://BUCKET/KEY"},
-		{remotetest.Fault{}, "hdfs://data/x", "hdfs://data/x: no store for the scheme hdfs; those of this program are http, s3"},
+		{remotetest.Fault{}, "hdfs://data/x", "hdfs://data/x: no store for the scheme hdfs; those of this program are gs, http, s3"},
 		{remotetest.Fault{Status: 403}, "http://s3.test/x?key=" + secret, "http://s3.test/x: HTTP 403 Forbidden; the server wants other credentials; a signed URL may have expired"},
 	}
 	for _, tt := range tests {
@@ -313,4 +320,36 @@ func TestConceal(t *testing.T) {
 			t.Errorf("Conceal(%s) = %s, want %s", tt.url, got, tt.want)
 		}
 	}
+}
+
+// Lists come in pages, sorted, and each object is known afterwards.
+func TestLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := remotetest.NewServer()
+		for _, name := range []string{"a", "b/1", "b/2", "b/3", "b/4", "c"} {
+			s.Put("/data/"+name, []byte(name))
+		}
+		c := client(t, s, remote.Options{})
+		for _, scheme := range []string{"s3", "gs"} {
+			var got []string
+			for o, err := range c.List(t.Context(), scheme+"://data/b/") {
+				if err != nil || o.Size != 3 {
+					t.Fatal(o, err)
+				}
+				got = append(got, o.URL)
+			}
+			if want := "%[1]s://data/b/1 %[1]s://data/b/2 %[1]s://data/b/3 %[1]s://data/b/4"; strings.Join(got, " ") != fmt.Sprintf(want, scheme) {
+				t.Errorf("got %q", got)
+			}
+			before := len(s.Requests())
+			if text, err := read(t.Context(), c, scheme+"://data/b/3", 10); string(text) != "b/3" || err != nil || len(s.Requests()) != before+1 {
+				t.Errorf("%q, %v after %d requests, want one", text, err, len(s.Requests())-before)
+			}
+		}
+		for _, err := range c.List(t.Context(), "http://s3.test/data/") {
+			if err == nil || !strings.Contains(err.Error(), "name each file in a dataset of type list") {
+				t.Errorf("a list of a web server: %v", err)
+			}
+		}
+	})
 }

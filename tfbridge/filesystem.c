@@ -32,7 +32,7 @@ typedef struct TF_FilesystemOps {
   void (*init)(TF_Filesystem *fs, TF_Status *st);
   void (*cleanup)(TF_Filesystem *fs);
   void (*new_random_access_file)(const TF_Filesystem *fs, const char *path, TF_RandomAccessFile *file, TF_Status *st);
-  void *writing[9];  // new_writable_file to copy_file
+  void *writing[10];  // new_writable_file to copy_file
   void (*path_exists)(const TF_Filesystem *fs, const char *path, TF_Status *st);
   void *paths_exist;
   void (*stat)(const TF_Filesystem *fs, const char *path, TF_FileStatistics *stats, TF_Status *st);

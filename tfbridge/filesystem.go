@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -90,13 +91,10 @@ func FileSystemPath(path string) string {
 }
 
 // goPath returns the path that package remote knows.
-func goPath(path *C.char) string {
-	name := C.GoString(path)
-	if len(name) > len(ownScheme) && name[:len(ownScheme)] == ownScheme {
-		return name[len(ownScheme):]
-	}
-	return name
-}
+func goPath(path *C.char) string { return ownName(C.GoString(path)) }
+
+// ownName returns the path of which FileSystemPath has made another.
+func ownName(path string) string { return strings.TrimPrefix(path, ownScheme) }
 
 // TF_InitPlugin describes a Go file system. TensorFlow calls it during
 // [RegisterFileSystems].

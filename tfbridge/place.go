@@ -85,7 +85,7 @@ func placed(query string, cause *Error) *millrace.Error {
 	return &millrace.Error{
 		Class:   millrace.Class(parts.Get("class")),
 		Op:      "read",
-		File:    parts.Get("file"),
+		File:    ownName(parts.Get("file")),
 		Record:  number("record"),
 		Offset:  number("offset"),
 		Feature: parts.Get("feature"),

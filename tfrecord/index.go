@@ -62,7 +62,9 @@ func (x *Index) Changed() error {
 			return err
 		}
 		if diff := difference(x.info, remote.FileInfo{URL: x.Path, Info: now}); diff != "" {
-			return x.changed(diff)
+			e := millrace.Errorf(millrace.ErrIO, "changed since it was scanned: %w", remote.ErrChanged)
+			e.Op, e.File = "read", x.Path
+			return e
 		}
 		return nil
 	}

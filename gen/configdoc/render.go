@@ -45,7 +45,7 @@ A list file is no JSON: it is a text with the path of one data file a line. ` + 
 - The order of the lines is the order of the files.
 - Spaces and tabs around a path are ignored, and so are blank lines. Lines end with LF or CRLF.
 - A relative path starts at the list's own folder, so a list and its files can move together. Globs, ~ and variables mean nothing.
-- ` + "`s3://`, `http://` and `https://`" + ` are read by Millrace ([remote.md](remote.md)). A path with another scheme that TensorFlow has (` + "`gs://`" + `) goes to it as it is; the checker does not look at the file.
+- ` + "`s3://`, `gs://`, `http://` and `https://`" + ` are read by Millrace ([remote.md](remote.md)). A path with another scheme that TensorFlow has (` + "`ram://`" + `) goes to it as it is; the checker does not look at the file.
 - A list without a path is an error, and so is a local file that is missing or not readable.
 `
 

@@ -24,7 +24,7 @@ var native = rewrite{name: "native", rules: []rule{
 	{stage: windows, when: Choice.ChecksRecords, why: "every record is checked before windows are cut"},
 	{stage: windows, when: func(c Choice) bool { return c.Manifest.AllowVarLen }, why: "windows of SequenceExamples are cut by TensorFlow's operations"},
 	{stage: windows, when: lists, why: "windows of records that differ in length are cut by TensorFlow's operations"},
-	{stage: windows, when: remote, why: "windows are cut natively from files whose records are counted, so not from remote ones"},
+	{stage: windows, when: remoteFiles, why: "windows are cut natively from files whose records are counted, so not from remote ones"},
 	{stage: windows, when: hasStrings, why: "windows of strings are cut by TensorFlow's operations"},
 	{stage: windows, applied: true, why: "files are read, checked and cut into windows by one operation"},
 
@@ -52,7 +52,7 @@ var groupBatches = rewrite{name: "group_batches", rules: []rule{
 	{stage: chunked, why: "sequences are cut group by group, whatever the batch"},
 	{when: not(does(parseBatches)), why: "records are parsed one by one"},
 	{when: lists, why: "LISTS are padded batch by batch"},
-	{when: remote, why: "the size of remote records is not known"},
+	{when: remoteFiles, why: "the size of remote records is not known"},
 	{applied: true, why: "up to 8 batches or 1 MiB of records are parsed at once and cut into batches afterwards"},
 }}
 
@@ -113,10 +113,10 @@ var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
 
 // Conditions of the rules that are not methods of [Choice].
 
-func byPlace(c Choice) bool { return c.Records != nil }
-func special(c Choice) bool { return c.Special != nil }
-func lists(c Choice) bool   { return c.HasLists() }
-func remote(c Choice) bool  { return c.HasRemoteFiles() }
+func byPlace(c Choice) bool     { return c.Records != nil }
+func special(c Choice) bool     { return c.Special != nil }
+func lists(c Choice) bool       { return c.HasLists() }
+func remoteFiles(c Choice) bool { return c.HasRemoteFiles() }
 
 // singly reports whether processing steps see examples one by one, outside of a
 // chunked_sequence, where they see records one by one.

@@ -1,5 +1,5 @@
-// Package remotetest has a server of objects in memory, with the interface of Amazon S3,
-// and the faults that such servers have. It is an http.RoundTripper, so requests reach it
+// Package remotetest has a server of objects in memory, with the interfaces of Amazon S3 and
+// Google Cloud Storage, and the faults that such servers have. It is an http.RoundTripper, so requests reach it
 // without a network, and a test in a bubble of package synctest may use it.
 package remotetest
 
@@ -24,6 +24,7 @@ import (
 type Server struct {
 	mu       sync.Mutex
 	objects  map[string][]byte
+	sums     map[string][md5.Size]byte // of the objects, computed once
 	requests []string
 	sent     int64
 
@@ -44,13 +45,15 @@ type Fault struct {
 }
 
 // NewServer returns a Server without objects.
-func NewServer() *Server { return &Server{objects: map[string][]byte{}} }
+func NewServer() *Server {
+	return &Server{objects: map[string][]byte{}, sums: map[string][md5.Size]byte{}}
+}
 
 // Put stores an object.
 func (s *Server) Put(path string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.objects[path] = data
+	s.objects[path], s.sums[path] = data, md5.Sum(data)
 }
 
 // Object returns the bytes of an object, nil if there is none.
@@ -58,6 +61,12 @@ func (s *Server) Object(path string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[path]
+}
+
+func (s *Server) sum(path string) [md5.Size]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sums[path]
 }
 
 // Requests returns the requests so far, as "GET /bucket/key".
@@ -93,6 +102,8 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 		return refusal(r, f), nil
 	}
 	switch {
+	case strings.HasPrefix(r.URL.Path, googlePath):
+		return s.google(r, f), nil
 	case r.Method == http.MethodPut:
 		return s.put(r)
 	case r.URL.Query().Has("list-type"):
@@ -139,7 +150,7 @@ func (s *Server) get(r *http.Request, f Fault) *http.Response {
 	if data == nil {
 		return refusal(r, Fault{Status: http.StatusNotFound, Code: "NoSuchKey"})
 	}
-	tag := fmt.Sprintf(`"%x"`, md5.Sum(data))
+	tag := fmt.Sprintf(`"%x"`, s.sum(r.URL.Path))
 	if want := r.Header.Get("If-Match"); want != "" && want != tag {
 		return refusal(r, Fault{Status: http.StatusPreconditionFailed, Code: "PreconditionFailed"})
 	}
@@ -250,7 +261,7 @@ func (s *Server) list(r *http.Request) *http.Response {
 		}
 		data := s.objects[path]
 		out.Contents = append(out.Contents, entry{
-			Key: key, Size: len(data), ETag: fmt.Sprintf(`"%x"`, md5.Sum(data)), LastModified: "2023-11-14T22:13:20.000Z",
+			Key: key, Size: len(data), ETag: fmt.Sprintf(`"%x"`, s.sums[path]), LastModified: "2023-11-14T22:13:20.000Z",
 		})
 	}
 	text, _ := xml.Marshal(out)

@@ -35,7 +35,7 @@ func (e *Epochs) ListFiles(s *graph.Scope) *dataset.Dataset {
 	var names []string
 	var counts, ordinals []int64
 	for i, f := range e.Files.List {
-		names = append(names, f.Path)
+		names = append(names, tfbridge.FileSystemPath(f.Path))
 		counts = append(counts, e.Scan.Count(i))
 		ordinals = append(ordinals, int64(i))
 	}

@@ -185,7 +185,7 @@ func (t *Target) Feed() *feed.Source {
 // CountedFiles returns the paths of the files and the numbers of their records.
 func (t *Target) CountedFiles() (paths []string, counts []int64) {
 	for i, f := range t.Files.List {
-		paths, counts = append(paths, f.Path), append(counts, t.Scan.Count(i))
+		paths, counts = append(paths, tfbridge.FileSystemPath(f.Path)), append(counts, t.Scan.Count(i))
 	}
 	return paths, counts
 }

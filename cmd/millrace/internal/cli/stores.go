@@ -2,21 +2,30 @@ package cli
 
 import (
 	"millrace/remote"
+	"millrace/remote/gs"
 	"millrace/remote/s3"
 	"millrace/remote/web"
 )
 
-// RegisterStores registers the stores that the program reads: http, https and s3. getenv
-// returns the variables with their settings. A setting that is wrong is the error of each
+// RegisterStores registers the stores that the program reads: http, https, s3 and gs. getenv
+// returns the variables with their settings. With MILLRACE_GS=tensorflow TensorFlow's own
+// reader has gs. A setting that is wrong is the error of each
 // request to the store.
 func RegisterStores(getenv func(string) string) {
 	pages := web.New(nil)
 	remote.Register("http", pages)
 	remote.Register("https", pages)
-	store, err := s3.New(&s3.Options{Getenv: getenv})
-	if err != nil {
+	if buckets, err := s3.New(&s3.Options{Getenv: getenv}); err != nil {
 		remote.Register("s3", remote.Unusable(err))
+	} else {
+		remote.Register("s3", buckets)
+	}
+	if getenv("MILLRACE_GS") == "tensorflow" {
 		return
 	}
-	remote.Register("s3", store)
+	if buckets, err := gs.New(&gs.Options{Getenv: getenv}); err != nil {
+		remote.Register("gs", remote.Unusable(err))
+	} else {
+		remote.Register("gs", buckets)
+	}
 }
