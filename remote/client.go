@@ -3,10 +3,11 @@ package remote
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -140,50 +141,6 @@ func (c *Client) Stat(ctx context.Context, name string) (Info, error) {
 	return info, nil
 }
 
-// Peek is like Stat, and keeps the first block, so that reading a small object needs no
-// other request.
-func (c *Client) Peek(ctx context.Context, name string) (info Info, err error) {
-	s, err := c.store(name)
-	if err != nil {
-		return info, err
-	}
-	url, data, got := c.reveal(name), []byte(nil), 0
-	err = c.retry(ctx, name, func(w *watch) error {
-		body, err := s.Open(w.ctx, url, Range{Bytes: blockBytes})
-		if err != nil {
-			return err
-		}
-		defer body.Close()
-		info = body.Info
-		data = make([]byte, min(blockBytes, info.Size))
-		if got, err = io.ReadFull(w.read(body), data); err != nil && got == 0 {
-			return err
-		}
-		return nil
-	})
-	if err == nil && got < len(data) {
-		err = c.complete(ctx, name, info, data, got)
-	}
-	if err != nil {
-		return Info{}, err
-	}
-	c.remember(name, info)
-	c.blocks.keep(blockKey{name: name, version: info.Version}, info.Size, data)
-	return info, nil
-}
-
-// complete reads the rest of the first bytes of an object.
-func (c *Client) complete(ctx context.Context, name string, info Info, data []byte, from int) error {
-	o, err := c.acquire(name, info)
-	if err != nil {
-		return err
-	}
-	defer o.release()
-	s := o.stream(int64(from), int64(len(data)))
-	defer s.close()
-	return s.fill(ctx, data[from:])
-}
-
 // remember notes what an object is, so that opening it needs no request.
 func (c *Client) remember(name string, info Info) {
 	c.mu.Lock()
@@ -256,5 +213,92 @@ func (c *Client) list(ctx context.Context, s Lister, prefix string, yield func(O
 	}
 }
 
-// errShort is the error of an answer with fewer bytes than it has promised.
-var errShort = errors.New("the answer is shorter than promised")
+// Conceal returns the name of a URL for messages, graphs and states: without its user,
+// password and query. Every function of the Client accepts the name in place of the URL.
+// Two URLs that differ only in their queries have different names.
+func (c *Client) Conceal(url string) string {
+	name := public(url)
+	if name == url {
+		return url
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := name + withoutUser(url)[len(name):] // signatures of two runs may differ, names must not
+	if known, ok := c.names[key]; ok {
+		c.secrets[known] = url
+		return known
+	}
+	free := name
+	for n := 2; ; n++ {
+		if _, taken := c.secrets[free]; !taken {
+			break
+		}
+		free = name + "#" + strconv.Itoa(n)
+	}
+	c.names[key], c.secrets[free] = free, url
+	return free
+}
+
+// withoutUser returns a URL without its user and password.
+func withoutUser(url string) string {
+	_, query, _ := strings.Cut(url, "?")
+	return public(url) + "?" + query
+}
+
+// reveal returns the URL of a name that Conceal returned.
+func (c *Client) reveal(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if url, ok := c.secrets[name]; ok {
+		return url
+	}
+	return name
+}
+
+// shared is the context of the reads in flight of TensorFlow's files of one name.
+type shared struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// retry carries out a request until it succeeds or need not be repeated.
+func (c *Client) retry(ctx context.Context, name string, request func(*watch) error) error {
+	t := trial{attempts: c.attempts}
+	for {
+		t.total++
+		w := newWatch(ctx, c.idle)
+		err := w.cause(request(w))
+		w.stop()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return c.failed(ctx, name, -1, t.total, err)
+		}
+		if err := t.again(ctx, err); err != nil {
+			return c.failed(ctx, name, -1, t.total, err)
+		}
+	}
+}
+
+// failed returns the error of requests that failed. offset is -1 where it does not apply.
+func (c *Client) failed(ctx context.Context, name string, offset int64, attempts int, err error) error {
+	if ctx.Err() != nil {
+		e := millrace.Canceled(ctx, "reading")
+		e.File, e.Offset = public(name), offset
+		return e
+	}
+	var classed *millrace.Error
+	if errors.As(err, &classed) {
+		return err
+	}
+	if errors.Is(err, ErrChanged) {
+		c.forget(name)
+	}
+	e := millrace.Errorf(millrace.ErrIO, "%w", withoutURL(err))
+	if attempts > 1 {
+		e.Msg = fmt.Sprintf("%s (%d attempts)", e.Msg, attempts)
+	}
+	e.Op, e.File, e.Offset = "read", public(name), offset
+	return e
+}

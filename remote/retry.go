@@ -3,13 +3,10 @@ package remote
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/url"
 	"time"
-
-	"millrace"
 )
 
 // The pauses between requests that yield nothing.
@@ -24,9 +21,9 @@ var errStalled = errors.New("the server did not answer in time")
 
 // trial counts the requests for one read.
 type trial struct {
-	client *Client
-	barren int // weight of the requests since the last byte
-	total  int // requests
+	attempts int // requests in a row that yield nothing before reading fails
+	barren   int // weight of the requests since the last byte
+	total    int // requests
 }
 
 // again waits before the next request. It returns an error if there is to be none.
@@ -40,7 +37,7 @@ func (t *trial) again(ctx context.Context, err error) error {
 	if errors.Is(err, errStalled) {
 		t.barren += stallWeight - 1
 	}
-	if t.barren >= t.client.attempts {
+	if t.barren >= t.attempts {
 		return err
 	}
 	pause := min(firstPause<<min(t.barren-1, 20), longestPause)
@@ -58,26 +55,6 @@ func (t *trial) again(ctx context.Context, err error) error {
 	}
 }
 
-// retry carries out a request until it succeeds or need not be repeated.
-func (c *Client) retry(ctx context.Context, name string, request func(*watch) error) error {
-	t := trial{client: c}
-	for {
-		t.total++
-		w := c.watch(ctx)
-		err := w.cause(request(w))
-		w.stop()
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return c.failed(ctx, name, -1, t.total, err)
-		}
-		if err := t.again(ctx, err); err != nil {
-			return c.failed(ctx, name, -1, t.total, err)
-		}
-	}
-}
-
 // watch ends a request that yields nothing.
 type watch struct {
 	ctx    context.Context
@@ -86,10 +63,11 @@ type watch struct {
 	idle   time.Duration
 }
 
-func (c *Client) watch(ctx context.Context) *watch {
-	w := &watch{idle: c.idle}
+// newWatch returns the watch of a request.
+func newWatch(ctx context.Context, idle time.Duration) *watch {
+	w := &watch{idle: idle}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	w.timer = time.AfterFunc(c.idle, func() { w.cancel(errStalled) })
+	w.timer = time.AfterFunc(idle, func() { w.cancel(errStalled) })
 	return w
 }
 
@@ -125,28 +103,6 @@ func (w *watch) cause(err error) error {
 	return err
 }
 
-// failed returns the error of requests that failed. offset is -1 where it does not apply.
-func (c *Client) failed(ctx context.Context, name string, offset int64, attempts int, err error) error {
-	if ctx.Err() != nil {
-		e := millrace.Canceled(ctx, "reading")
-		e.File, e.Offset = public(name), offset
-		return e
-	}
-	var classed *millrace.Error
-	if errors.As(err, &classed) {
-		return err
-	}
-	if errors.Is(err, ErrChanged) {
-		c.forget(name)
-	}
-	e := millrace.Errorf(millrace.ErrIO, "%w", withoutURL(err))
-	if attempts > 1 {
-		e.Msg = fmt.Sprintf("%s (%d attempts)", e.Msg, attempts)
-	}
-	e.Op, e.File, e.Offset = "read", public(name), offset
-	return e
-}
-
 // withoutURL returns the cause of an error of package net/http, whose text has the URL with
 // its query.
 func withoutURL(err error) error {
@@ -156,3 +112,6 @@ func withoutURL(err error) error {
 	}
 	return err
 }
+
+// errShort is the error of an answer with fewer bytes than it has promised.
+var errShort = errors.New("the answer is shorter than promised")

@@ -22,7 +22,7 @@ type stream struct {
 }
 
 func (o *object) stream(from, to int64) *stream {
-	return &stream{o: o, at: from, end: to, trial: trial{client: o.client}}
+	return &stream{o: o, at: from, end: to, trial: trial{attempts: o.client.attempts}}
 }
 
 // close ends the request in flight.
@@ -74,7 +74,7 @@ func answered(err error) bool {
 func (s *stream) read(ctx context.Context, p []byte) (int, error) {
 	if s.body == nil {
 		s.trial.total++
-		s.watch = s.o.client.watch(ctx)
+		s.watch = newWatch(ctx, s.o.client.idle)
 		if err := s.open(); err != nil {
 			return 0, err
 		}

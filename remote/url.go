@@ -2,7 +2,6 @@ package remote
 
 import (
 	"path"
-	"strconv"
 	"strings"
 )
 
@@ -54,46 +53,4 @@ func public(url string) string {
 		host += "/"
 	}
 	return scheme + "://" + host + name
-}
-
-// Conceal returns the name of a URL for messages, graphs and states: without its user,
-// password and query. Every function of the Client accepts the name in place of the URL.
-// Two URLs that differ only in their queries have different names.
-func (c *Client) Conceal(url string) string {
-	name := public(url)
-	if name == url {
-		return url
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := name + withoutUser(url)[len(name):] // signatures of two runs may differ, names must not
-	if known, ok := c.names[key]; ok {
-		c.secrets[known] = url
-		return known
-	}
-	free := name
-	for n := 2; ; n++ {
-		if _, taken := c.secrets[free]; !taken {
-			break
-		}
-		free = name + "#" + strconv.Itoa(n)
-	}
-	c.names[key], c.secrets[free] = free, url
-	return free
-}
-
-// withoutUser returns a URL without its user and password.
-func withoutUser(url string) string {
-	_, query, _ := strings.Cut(url, "?")
-	return public(url) + "?" + query
-}
-
-// reveal returns the URL of a name that Conceal returned.
-func (c *Client) reveal(name string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if url, ok := c.secrets[name]; ok {
-		return url
-	}
-	return name
 }

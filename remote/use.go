@@ -16,12 +16,6 @@ import (
 // errInterrupted is the cause of a read that [Use.Interrupt] has ended.
 var errInterrupted = errors.New("the run that reads the file has ended")
 
-// shared is the context of the reads in flight of TensorFlow's files of one name.
-type shared struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-}
-
 // Use says that a run reads files. Its methods may be called concurrently.
 type Use struct {
 	c     *Client
