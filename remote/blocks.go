@@ -8,7 +8,7 @@ import (
 // The sizes of blocks and requests.
 const (
 	blockBytes = 256 << 10
-	mostBlocks = 32 // in one request
+	mostBlocks = 32 // the most blocks of a request
 )
 
 // blockKey identifies a block by its object's name and version, and its number.
@@ -23,14 +23,14 @@ type block struct {
 	data  []byte
 	err   error // why there is no data
 	ready chan struct{}
-	used  *list.Element // in blocks.idle; nil before the block is ready
+	used  *list.Element // the entry in blocks.idle; nil before the block is ready
 }
 
 // blocks are the blocks of all files. Their total size has a limit.
 type blocks struct {
 	mu     sync.Mutex
 	limit  int64
-	bytes  int64 // of all blocks, those being filled included
+	bytes  int64 // total size, blocks being filled included
 	peak   int64 // the most bytes that there were
 	blocks map[blockKey]*block
 	idle   *list.List // ready blocks, the least recently used first

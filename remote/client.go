@@ -37,9 +37,9 @@ type Client struct {
 
 	mu      sync.Mutex
 	stores  map[string]Store
-	names   map[string]string // of URLs with secrets
+	names   map[string]string // names by URL, only for URLs with secrets
 	secrets map[string]string // the URLs by name
-	known   map[string]Info   // by name: what the last Stat found
+	known   map[string]Info   // results of the last Stat by name
 	objects map[blockKey]*object
 	users   map[string]int // number of Uses by name
 	shared  map[string]*shared

@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 	tests := []struct {
 		name  string
 		fault func(start time.Time, s *remotetest.Server) func(n int, r *http.Request) remotetest.Fault
-		want  []string // in the error; none: the bytes arrive
+		want  []string // parts of the error; none: the bytes arrive
 		is    error
 	}{
 		{"nothing", nil, nil, nil},

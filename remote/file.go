@@ -16,7 +16,7 @@ import (
 type File struct {
 	o    *object
 	ctx  func() context.Context
-	at   int64 // of Read
+	at   int64 // position of Read
 	once sync.Once
 
 	mu     sync.Mutex

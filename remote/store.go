@@ -11,7 +11,7 @@ import (
 // Store reads the objects of one scheme. Its methods may be called concurrently. A URL has
 // the form that users write, "scheme://...", with its query if it has one.
 //
-// An error that is not a [*Failure] is that of a connection: the request is repeated.
+// After an error that is not a [*Failure] the request is repeated: the connection failed.
 type Store interface {
 	// Stat describes an object.
 	Stat(ctx context.Context, url string) (Info, error)
@@ -32,7 +32,7 @@ type Lister interface {
 
 // Info describes an object.
 type Info struct {
-	Size    int64 // in bytes
+	Size    int64 // number of bytes
 	ModTime time.Time
 	Version string // identifies the contents; "" if the store does not know
 }

@@ -167,6 +167,6 @@ void mr_init_plugin(void *plugin_info) {
 
 void mr_register_filesystem(const char *scheme, TF_Status *st) {
   scheme_here = scheme;
-  TF_RegisterFilesystemPlugin("", st);  // the empty name is that of this program
+  TF_RegisterFilesystemPlugin("", st);  // the empty name names this program
   scheme_here = NULL;
 }

@@ -26,7 +26,7 @@ var (
 	lastGoFile atomic.Uint64
 )
 
-// registeredSchemes are those of the Go file systems that TensorFlow has.
+// registeredSchemes are the schemes of Go file systems that TensorFlow has.
 var registeredSchemes struct {
 	sync.Mutex
 	has map[string]bool
@@ -41,7 +41,7 @@ var wheelSchemes = map[string]bool{"gs": true, "ram": true, "file": true}
 
 // RegisterFileSystems lets TensorFlow's operations read the paths of all schemes that are
 // registered with package remote. It does nothing for schemes that TensorFlow has already.
-// Loaders call it. A program that gives such paths to operations of its own calls it after
+// Loaders call it. A program that gives such paths to its own operations calls it after
 // [Open] and before the first run. It may be called concurrently.
 //
 // It wraps TF_RegisterFilesystemPlugin.
@@ -80,7 +80,7 @@ func fileSystemScheme(scheme string) string {
 }
 
 // FileSystemPath returns the path by which operations read a file that package remote
-// reads: that of its own scheme, except for gs, which TensorFlow's wheel has itself. Other
+// reads: the path itself, except for gs, which TensorFlow's wheel has itself. Other
 // paths stay as they are.
 func FileSystemPath(path string) string {
 	scheme, ok := remote.SchemeOf(path)
@@ -93,7 +93,7 @@ func FileSystemPath(path string) string {
 // goPath returns the path that package remote knows.
 func goPath(path *C.char) string { return ownName(C.GoString(path)) }
 
-// ownName returns the path of which FileSystemPath has made another.
+// ownName returns the path from which FileSystemPath has made another.
 func ownName(path string) string { return strings.TrimPrefix(path, ownScheme) }
 
 // TF_InitPlugin describes a Go file system. TensorFlow calls it during

@@ -55,7 +55,7 @@ func openRemote(ctx context.Context, url string) (File, fs.FileInfo, error) {
 func ioError(op, path string, err error) *millrace.Error {
 	var own *millrace.Error
 	if errors.As(err, &own) {
-		return own // of package remote
+		return own // package remote has described it
 	}
 	e := &millrace.Error{Class: millrace.ErrIO, Op: op, File: path, Record: -1, Offset: -1, Err: err}
 	var p *fs.PathError

@@ -26,7 +26,7 @@ type Choice struct {
 	Checked bool
 
 	// Stored says that there is the library, and that Go reads the records nevertheless: see
-	// [Choice.JumpsInStores].
+	// [JumpsInStores].
 	Stored bool
 
 	Timed bool // TensorFlow measures the time of each dataset
@@ -34,7 +34,7 @@ type Choice struct {
 
 // JumpsInStores reports whether files of stores are read by positions. The native operations
 // read such files from their beginning to their end only, so Go reads these.
-func (c Choice) JumpsInStores() bool {
+func JumpsInStores(c Choice) bool {
 	if !c.HasURLs() || c.HasRemoteFiles() {
 		return false
 	}
@@ -42,9 +42,9 @@ func (c Choice) JumpsInStores() bool {
 }
 
 // Counts reports whether the records of a file are counted before the first batch. Without
-// Millrace's own operations Go reads the files, and counts those of package remote, too,
+// Millrace's own operations Go reads the files, and counts files of stores, too,
 // although it reads them whole for that where they have no index.
-func (c Choice) Counts(f spec.DataFile) bool {
+func Counts(c Choice, f spec.DataFile) bool {
 	return !f.Remote || !c.Own && remote.Default.Reads(f.Path)
 }
 
@@ -56,7 +56,7 @@ func (c Choice) RefuseRemote() error {
 		return nil
 	}
 	for _, f := range c.Files {
-		if !c.Counts(f) {
+		if !Counts(c, f) {
 			e := millrace.Errorf(millrace.ErrRuntime, "a remote file is read by Millrace's own operations only, and their library is not built for this runtime; "+
 				"build it (%s), or copy the file to a disk of this machine", oplibrary.Remedy)
 			e.Loader, e.File = c.Path, spec.PrintablePath(f.Path)

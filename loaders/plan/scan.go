@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/machine"
+	"millrace/loaders/engine"
 	"millrace/loaders/scan"
 	"millrace/loaders/size"
 	"millrace/loaders/spec"
@@ -20,7 +21,7 @@ import (
 // Scan is the result of a look at every data file. [Plan.Scan] makes it.
 type Scan = scan.Scan
 
-// Scan looks at all local files and those of stores that have an index: only at the record headers of plain files, at the
+// Scan looks at all local files and at stored ones with an index: only at the record headers of plain files, at the
 // whole stream of compressed ones, and at all records if [Plan.CheckRecords] is set.
 // Where a file has an index that fits it (see package index), Scan reads that instead.
 // The error is the first fault in file order, or that the plan's batches need more
@@ -31,7 +32,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	}
 	var local []string
 	for _, f := range p.Files {
-		if p.Engine().Counts(f) {
+		if engine.Counts(p.Engine(), f) {
 			local = append(local, f.Path)
 		}
 	}
@@ -48,7 +49,7 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 		return nil, check.Blame(p.Spec, err)
 	}
 	for i, f := range p.Files {
-		if p.Engine().Counts(f) {
+		if engine.Counts(p.Engine(), f) {
 			scan.Indexes[i], found = found[0].Index, found[1:]
 		}
 	}

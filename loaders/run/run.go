@@ -10,7 +10,6 @@ import (
 	"millrace/loaders/build"
 	"millrace/loaders/engine"
 	"millrace/loaders/stage/order"
-	"millrace/remote"
 	"millrace/tfbridge"
 )
 
@@ -58,8 +57,8 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 			return nil, err
 		}
 	}
-	uses := pl.use(ctx)
-	p, err := pl.begin(ctx, sess, o)
+	uses := useFiles(ctx, pl.Plan.Files)
+	p, err := pl.newPass(ctx, sess, o)
 	if err != nil {
 		uses()
 		return nil, err
@@ -68,28 +67,8 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 	return p, nil
 }
 
-// use has reads of remote files end with the context, and with the pass, whose end the
-// function reports.
-func (pl *Pipeline) use(ctx context.Context) (end func()) {
-	var names []string
-	for _, f := range pl.Plan.Files {
-		if remote.Default.Reads(f.Path) {
-			names = append(names, f.Path)
-		}
-	}
-	if len(names) == 0 {
-		return func() {}
-	}
-	uses := remote.Default.Use(names)
-	stop := context.AfterFunc(ctx, uses.Interrupt)
-	return func() {
-		stop()
-		uses.Close()
-	}
-}
-
-// begin starts the iterator of a pass.
-func (pl *Pipeline) begin(ctx context.Context, sess *tfbridge.Session, o *steps.Options) (*pass, error) {
+// newPass starts the iterator of a pass.
+func (pl *Pipeline) newPass(ctx context.Context, sess *tfbridge.Session, o *steps.Options) (*pass, error) {
 	empty, err := pl.runProbe(ctx, sess)
 	if err != nil {
 		return nil, err

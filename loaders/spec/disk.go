@@ -57,7 +57,7 @@ func (d *disk) resolve(path string) string {
 	return join(d.base, path)
 }
 
-// join returns the path of a name in a folder, which may be that of a URL.
+// join returns the path of a name in a folder, which may be a URL.
 func join(folder, name string) string {
 	if remote.IsURL(folder) {
 		return remote.Join(folder, name)
@@ -65,7 +65,7 @@ func join(folder, name string) string {
 	return filepath.Join(folder, name)
 }
 
-// dirOf returns the folder of a file, which may be that of a URL.
+// dirOf returns the folder of a file, which may be a URL.
 func dirOf(path string) string {
 	if remote.IsURL(path) {
 		return remote.Dir(path)

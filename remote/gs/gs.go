@@ -33,11 +33,11 @@ type Options struct {
 	Getenv func(string) string
 
 	// Tokens sign the requests. Nil means Google's application default credentials: the file
-	// that GOOGLE_APPLICATION_CREDENTIALS names, those of gcloud, and those of the instance or
+	// that GOOGLE_APPLICATION_CREDENTIALS names, or gcloud's, or the credentials of the instance or
 	// workload. Where there are none, requests are anonymous.
 	Tokens oauth2.TokenSource
 
-	// Transport carries out the requests; nil: that of [web.NewTransport].
+	// Transport carries out the requests; nil: one of [web.NewTransport].
 	Transport http.RoundTripper
 }
 

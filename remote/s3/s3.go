@@ -29,11 +29,11 @@ type Options struct {
 	// os.Getenv; nil means that none is set.
 	Getenv func(string) string
 
-	// Credentials sign the requests. Nil means those of the environment, then of the
+	// Credentials sign the requests. Nil means the environment's, then those in the
 	// profile in ~/.aws/credentials, then of the workload or instance.
 	Credentials *credentials.Credentials
 
-	// Transport carries out the requests; nil: that of [web.NewTransport].
+	// Transport carries out the requests; nil: one of [web.NewTransport].
 	Transport http.RoundTripper
 }
 

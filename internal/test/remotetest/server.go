@@ -24,7 +24,7 @@ import (
 type Server struct {
 	mu       sync.Mutex
 	objects  map[string][]byte
-	sums     map[string][md5.Size]byte // of the objects, computed once
+	sums     map[string][md5.Size]byte // MD5 sums by path
 	requests []string
 	sent     int64
 
