@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -18,12 +19,21 @@ const (
 	kerasBatch  = 32
 )
 
-// kerasModels are the models of the script that are measured.
-var kerasModels = []string{"U-Net", "Transformer", "LSTM", "GRU"}
+// kerasModels are the models of the script that are measured, and largeModels those whose
+// speed and memory alone are compared: in 50 steps Keras's own losses of them go apart from
+// one bit (docs/keras.md).
+var (
+	kerasModels = []string{"U-Net", "Transformer", "LSTM", "GRU"}
+	largeModels = []string{"ResNet50", "EfficientNetB0"}
+)
+
+// largeSteps is the number of steps of large models.
+const largeSteps = 60
 
 // Targets of Keras's models: a ratio of steps/s, and how far the losses may be apart.
 const (
 	kerasTarget    = 1.3
+	largeTarget    = 1
 	kerasLossApart = 1e-5
 )
 
@@ -34,14 +44,24 @@ type kerasRate struct {
 	Worst     float64 `json:"worst_50"` // largest difference of the losses of one of the first 50 steps
 	StepsPerS float64 `json:"steps_per_s"`
 	Keras     float64 `json:"keras_steps_per_s"`
+
+	Memory      float64 `json:"memory"` // most bytes of the process
+	KerasMemory float64 `json:"keras_memory"`
 }
 
 // measureKeras takes one round, by the names of the models.
 func measureKeras(ctx context.Context, s sides) (map[string]kerasRate, error) {
 	var got []kerasRate
-	args := append([]string{kerasScript, "--json", "--steps", strconv.Itoa(kerasSteps), "--batch", strconv.Itoa(kerasBatch), s.millrace.program}, kerasModels...)
-	if err := runJSON(ctx, &got, s.python.program, args...); err != nil {
-		return nil, err
+	for _, group := range []struct {
+		models []string
+		flags  []string
+	}{{kerasModels, []string{"--steps", strconv.Itoa(kerasSteps)}}, {largeModels, []string{"--memory", "--steps", strconv.Itoa(largeSteps)}}} {
+		var rates []kerasRate
+		args := slices.Concat([]string{kerasScript, "--json", "--batch", strconv.Itoa(kerasBatch)}, group.flags, []string{s.millrace.program}, group.models)
+		if err := runJSON(ctx, &rates, s.python.program, args...); err != nil {
+			return nil, err
+		}
+		got = append(got, rates...)
 	}
 	all := map[string]kerasRate{}
 	for _, r := range got {
@@ -80,8 +100,20 @@ func kerasRows() []row {
 				func(r round) float64 { return r.Keras[name].Worst },
 				func(r round) float64 { return kerasLossApart }, difference, target{atMost: 1}})
 	}
+	for _, name := range largeModels {
+		rows = append(rows,
+			row{"train " + name + " of Keras, against Keras's step",
+				func(r round) float64 { return r.Keras[name].StepsPerS },
+				func(r round) float64 { return r.Keras[name].Keras }, stepRate, target{atLeast: largeTarget}},
+			row{"train " + name + " of Keras, most memory against Keras's",
+				func(r round) float64 { return r.Keras[name].Memory },
+				func(r round) float64 { return r.Keras[name].KerasMemory }, mebibytes, target{atMost: 1}})
+	}
 	return rows
 }
+
+// mebibytes prints a size.
+func mebibytes(v float64) string { return strconv.FormatFloat(v/(1<<20), 'f', 0, 64) + " MiB" }
 
 // difference prints a difference of losses.
 func difference(v float64) string { return strconv.FormatFloat(v, 'g', 2, 64) }

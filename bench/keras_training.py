@@ -4,10 +4,16 @@ MILLRACE is the program. It needs tensorflow 2.21 and keras 3. Each model is exp
 batches are written as TFRecords, and `millrace train` reads both. For each model a line says how far apart the losses of all
 steps are, the moving statistics after the last one, and whether frozen variables kept their bits. --steps N (default 20),
 --batch N (default 4); --json prints a list of objects instead.
+
+--control tells errors from rounding. It trains Keras a second time, with each weight of the first layer changed by one unit in the
+last place, and says how far apart Keras and Keras are. --float64 builds the models in float64, where rounding is 5e8 times smaller.
+
+--memory trains Keras in a process without the export and the other side, and compares the most memory that each process had.
 """
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -152,14 +158,15 @@ def export(model, folder):
     archive = keras.export.ExportArchive()
     archive.track(model)
     t = model.inputs[0]
-    signature = [keras.InputSpec(shape=t.shape, dtype=t.dtype, name="x")]
+    dtype = "float32" if t.dtype == "float64" else t.dtype  # records have no float64; the model casts
+    signature = [keras.InputSpec(shape=t.shape, dtype=dtype, name="x")]
     archive.add_endpoint("serve", lambda x: model(x, training=False), signature)
     archive.add_endpoint("train", lambda x: model(x, training=True), signature)
     archive.write_out(folder, verbose=False)
 
 
 def keras_losses(model, x, y, steps, batch):
-    optimizer = keras.optimizers.SGD(0.01)
+    optimizer = keras.optimizers.SGD(float(np.float32(0.01)))  # ours has a learning rate of float32 with --float64, too
     loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function
@@ -181,7 +188,34 @@ def keras_losses(model, x, y, steps, batch):
     return np.array(found), (steps - 1) / (time.perf_counter() - began)
 
 
-def compare(name, millrace, steps, batch):
+def alone(name, steps, batch):
+    """Trains a model with Keras and prints the most memory that the process had, in bytes."""
+    keras.utils.set_random_seed(1)
+    model = MODELS[name]()
+    keras_losses(model, *batches(model, steps, batch), steps, batch)
+    print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+
+
+def run(command):
+    """Runs a command and returns its exit code, what it wrote to stdout and stderr, and the most memory that it had."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen(command, stdout=out, stderr=err)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0), err.seek(0)
+        return child.returncode, out.read().decode(), err.read().decode(), usage.ru_maxrss * 1024
+
+
+def control(model, begin, x, y, steps, batch):
+    """Keras's losses from weights of which the first layer's differ in the last place."""
+    for variable, value in zip(model.variables, begin):
+        variable.assign(value)
+    first = next(v for v in model.trainable_variables if v.dtype.startswith("float"))
+    first.assign(np.nextafter(np.asarray(first), np.inf))
+    return keras_losses(model, x, y, steps, batch)[0]
+
+
+def compare(name, millrace, steps, batch, controlled=False, weighed=False):
     keras.utils.clear_session()
     keras.utils.set_random_seed(1)
     model = MODELS[name]()
@@ -191,15 +225,21 @@ def compare(name, millrace, steps, batch):
         write_data(os.path.join(folder, "data"), x, y)
         write_configs(folder, steps, batch)
         before = [np.asarray(v) for v in model.variables]
-        run = os.path.join(folder, "run")
-        done = subprocess.run([millrace, "train", os.path.join(folder, "run.json"), "--dir", run], capture_output=True, text=True)
-        if done.returncode:
-            return {"model": name, "error": (done.stderr.strip().splitlines() or ["exit code %d" % done.returncode])[-1][:300]}
+        dir = os.path.join(folder, "run")
+        code, _, err, memory = run([millrace, "train", os.path.join(folder, "run.json"), "--dir", dir])
+        if code:
+            return {"model": name, "error": (err.strip().splitlines() or ["exit code %d" % code])[-1][:300]}
+        theirs_memory = 0
+        if weighed:
+            code, text, err, _ = run([sys.executable, os.path.abspath(__file__), millrace, name, "--alone", "--steps", str(steps), "--batch", str(batch)])
+            if code:
+                return {"model": name, "error": "Keras alone: " + (err.strip().splitlines() or ["exit code %d" % code])[-1][:300]}
+            theirs_memory = json.loads(text.splitlines()[-1])
         want, theirs = keras_losses(model, x, y, steps, batch)
-        lines = [json.loads(line) for line in open(os.path.join(run, "log.ndjson"))]
+        lines = [json.loads(line) for line in open(os.path.join(dir, "log.ndjson"))]
         got = np.array([line["loss"] for line in lines if "loss" in line])
         ours = np.median([line["steps_per_s"] for line in lines[1:] if "steps_per_s" in line])
-        checkpoint = tf.train.load_checkpoint(tf.train.latest_checkpoint(os.path.join(run, "checkpoints")))
+        checkpoint = tf.train.load_checkpoint(tf.train.latest_checkpoint(os.path.join(dir, "checkpoints")))
         moved, frozen, weights = 0.0, 0, 0.0
         for i, v in enumerate(model.variables):
             after = checkpoint.get_tensor(f"variables/{i}/.ATTRIBUTES/VARIABLE_VALUE")
@@ -211,13 +251,21 @@ def compare(name, millrace, steps, batch):
             elif v.dtype == "float32":
                 moved = max(moved, (np.abs(after - np.asarray(v)) / np.maximum(1, np.abs(np.asarray(v)))).max())
         apart = np.abs(got - want)
-        return {"model": name, "parameters": int(model.count_params()), "first": float(apart[0]), "worst": float(apart.max()), "worst_50": float(apart[:50].max()), "worst_step": int(apart.argmax()) + 1,
+        keras_apart = None
+        if controlled:
+            keras_apart = [float(d) for d in np.abs(control(model, before, x, y, steps, batch) - want)]
+        return {"memory": memory, "keras_memory": theirs_memory, "apart": [float(d) for d in apart], "keras_apart": keras_apart, "model": name, "parameters": int(model.count_params()), "first": float(apart[0]), "worst": float(apart.max()), "worst_50": float(apart[:50].max()), "worst_step": int(apart.argmax()) + 1,
                 "statistics": float(moved), "weights": float(weights), "frozen_changed": int(frozen), "steps_per_s": float(ours), "keras_steps_per_s": float(theirs)}
+
+
+CONTROL = [1, 3, 10, 50]  # steps whose worst difference --control prints
 
 
 def line(r):
     if "error" in r:
         return f"| {r['model']} | {r['error']} |"
+    if r["keras_apart"]:
+        return f"| {r['model']} | " + " | ".join(f"{max(r[k][:n]):.1e}" for n in CONTROL for k in ("apart", "keras_apart") if n <= len(r[k])) + " |"
     return (f"| {r['model']} | {r['parameters']:,} | {r['first']:.1e} | {r['worst']:.1e} (step {r['worst_step']}) | {r['statistics']:.1e} | {r['weights']:.1e} | "
             f"{r['frozen_changed']} | {r['steps_per_s']:.3g} | {r['keras_steps_per_s']:.3g} |")
 
@@ -229,11 +277,32 @@ def main():
     p.add_argument("--steps", type=int, default=20)
     p.add_argument("--batch", type=int, default=4)
     p.add_argument("--json", action="store_true")
+    p.add_argument("--control", action="store_true")
+    p.add_argument("--float64", action="store_true")
+    p.add_argument("--memory", action="store_true")
+    p.add_argument("--alone", action="store_true")  # what --memory runs
     o = p.parse_args()
     tf.config.experimental.enable_op_determinism()
+    if o.float64:
+        keras.config.set_floatx("float64")
+    if o.alone:
+        alone(o.models[0], o.steps, o.batch)
+        return
     millrace = shutil.which(o.millrace) or o.millrace
     if o.json:
-        print(json.dumps([compare(name, millrace, o.steps, o.batch) for name in o.models or MODELS]))
+        print(json.dumps([compare(name, millrace, o.steps, o.batch, o.control, o.memory) for name in o.models or MODELS]))
+        return
+    if o.memory:
+        print("| model | Millrace's memory, MiB | Keras's |\n|---|--:|--:|")
+        for name in o.models or MODELS:
+            r = compare(name, millrace, o.steps, o.batch, weighed=True)
+            print(line(r) if "error" in r else f"| {name} | {r['memory'] >> 20:,} | {r['keras_memory'] >> 20:,} |", flush=True)
+        return
+    if o.control:
+        steps = [n for n in CONTROL if n <= o.steps]
+        print("| model | " + " | ".join(f"Millrace, {n} steps | Keras, {n} steps" for n in steps) + " |\n|---|" + "--:|" * 2 * len(steps))
+        for name in o.models or MODELS:
+            print(line(compare(name, millrace, o.steps, o.batch, True)), flush=True)
         return
     print("| model | parameters | loss, step 1 | loss, worst | moving statistics | weights | frozen that changed | steps/s | Keras's |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")

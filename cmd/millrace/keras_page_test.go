@@ -11,10 +11,12 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +86,7 @@ func TestKerasPage(t *testing.T) {
 		}
 	}
 	checkQuoted(t, said)
+	checkServed(t, dir)
 	for _, name := range []string{"trained/saved_model.pb", "predictions.ndjson", "runs/first/report.html", "runs/own/finished.json", "runs/transfer/finished.json"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("the session left no %s: %v", name, err)
@@ -121,6 +124,56 @@ func checkQuoted(t *testing.T, said string) {
 	if quoted == nil || !strings.Contains(said, string(quoted[1])) {
 		t.Errorf("the page quotes %q; the output is\n%s", quoted, said)
 	}
+}
+
+// checkServed serves the trained model as the page does. The answer is the one on the page
+// but for rounding, and names the classes of the first images, which are 0, 1, 2 and 3.
+func checkServed(t *testing.T, dir string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/keras.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := regexp.MustCompile("(?ms)^```\n\\$ millrace serve --model (\\S+)=(\\S+) &\n\\$ curl -d @(\\S+) localhost:8501(\\S+)\n(.*?)\n```\n").FindStringSubmatch(string(page))
+	if session == nil {
+		t.Fatal("docs/keras.md has no session with a server")
+	}
+	at, stop := startServe(t, "--model", session[1]+"="+filepath.Join(dir, session[2]))
+	defer stop()
+	request, err := os.ReadFile(filepath.Join(dir, session[3]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Post("http://"+at["http"]+session[4], "application/json", bytes.NewReader(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	got, want := predictions(t, string(text)), predictions(t, session[5])
+	if err != nil || len(got) != 4 || len(got) != len(want) {
+		t.Fatalf("the server answers %s, %v; the page says %s", text, err, session[5])
+	}
+	for i, row := range got {
+		if class := slices.Index(row, slices.Max(row)); class != i {
+			t.Errorf("image %d is of class %d in %v", i, class, row)
+		}
+		for k := range row {
+			if math.Abs(row[k]-want[i][k]) > 0.1 {
+				t.Fatalf("the server answers\n%s\nand the page says\n%s", text, session[5])
+			}
+		}
+	}
+}
+
+// predictions returns the rows of an answer of REST.
+func predictions(t *testing.T, text string) [][]float64 {
+	t.Helper()
+	var answer struct{ Predictions [][]float64 }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatalf("%v in the answer %s", err, text)
+	}
+	return answer.Predictions
 }
 
 // runWholePage runs the page with Python's blocks in one process, which runs the commands
@@ -192,7 +245,7 @@ func packPage(t *testing.T, dir, python string) {
 		}
 	}
 	add("page.py", []byte(python))
-	for _, folder := range []string{"data", "model", "own"} {
+	for _, folder := range []string{"data", "model", "own", "request.json"} {
 		root := os.DirFS(dir)
 		err := fs.WalkDir(root, folder, func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {

@@ -173,6 +173,8 @@ func TestProblems(t *testing.T) {
 			`model.train.loss: signature "train" has no output "los" to be the loss; did you mean "loss"?`},
 		{"optimizer without loss", `{"model": {"saved_model": "MODEL", "train": {"optimizer": {"type": "sgd"}}}, ` + loader + `}`,
 			`model.train.optimizer: it goes with a loss of some type`},
+		{"list of losses", `{"model": {"saved_model": "MODEL", "train": {"loss": [{"type": "huber", "predictions": "scores", "labels": "id"}], "optimizer": {"type": "sgd"}}}, ` + loader + `}`,
+			`model.train.loss: several losses have the key "losses"`},
 		{"loss without optimizer", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}}}, ` + loader + `}`,
 			`model.train: missing key "optimizer"`},
 		{"key of another optimizer", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "adam", "rho": 0.5}}}, ` + loader + `}`,

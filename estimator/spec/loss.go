@@ -46,6 +46,12 @@ func (c *checker) loss() {
 	if t.At != nil && t.Has("losses") && t.Has("loss") {
 		c.report.Report(t.Key("losses"), "loss is given too; only one of the two is used")
 	}
+	if t.At != nil && t.Bad("loss") {
+		if t.Key("loss").Kind() == jsonpos.List {
+			c.report.Report(t.Key("loss"), "several losses have the key \"losses\"")
+		}
+		return
+	}
 	list := t.all()
 	if len(list) == 0 {
 		if t.At == nil || !t.Bad("losses") {
@@ -109,7 +115,7 @@ func (c *checker) ownLoss(t *SignatureConfig) {
 			}
 		}
 	}
-	if c.train == nil || t.Bad("loss") {
+	if c.train == nil {
 		return
 	}
 	names, loss := outputs(c.train), t.LossOutput()

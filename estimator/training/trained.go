@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"millrace/estimator/internal/varname"
@@ -147,18 +148,12 @@ func (t *Trained) noteInference(u *Subject, changed map[string]bool) {
 			still = append(still, layer)
 		}
 	}
-	seeds := 0
-	for path, object := range u.Saved.VariableObjects() {
-		if isSeed(path, object) {
-			seeds++
+	seeds, recurrent := idleSeeds(u)
+	if len(still) == 0 && seeds == 0 {
+		if recurrent > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("signature %q draws no dropout; if %s of the model should have any in training, export a signature that calls the model with training=True (docs/keras.md)",
+				u.Signature.Name, figures.Of(int64(recurrent), "recurrent layer")))
 		}
-	}
-	for _, c := range u.Step.Changes {
-		if strings.HasSuffix(c.Variable.Name, seedState) || strings.Contains(c.Variable.Name, seedState+"_") {
-			seeds--
-		}
-	}
-	if len(still) == 0 && seeds <= 0 {
 		return
 	}
 	var parts []string
@@ -170,6 +165,47 @@ func (t *Trained) noteInference(u *Subject, changed map[string]bool) {
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("signature %q runs the model as for predictions: %s; to train as Keras does, export a signature that calls the model with training=True (docs/keras.md)",
 		u.Signature.Name, strings.Join(parts, ", and ")))
+}
+
+// idleSeeds counts the seeds of random layers if the signature changes none of them and no
+// moving statistics: one that does calls the model in training mode, and whatever seed it
+// does not change belongs to a layer without dropout. Each recurrent layer of Keras has a
+// seed, with dropout or without.
+func idleSeeds(u *Subject) (seeds, recurrent int) {
+	for _, c := range u.Step.Changes {
+		if name := c.Variable.Name; strings.HasSuffix(name, seedState) || strings.Contains(name, seedState+"_") || strings.Contains(name, movingMean) {
+			return 0, 0
+		}
+	}
+	objects := u.Saved.VariableObjects()
+	for path, object := range objects {
+		if !isSeed(path, object) {
+			continue
+		}
+		if inRecurrentCell(path, objects) {
+			recurrent++
+		} else {
+			seeds++
+		}
+	}
+	return seeds, recurrent
+}
+
+// inRecurrentCell reports whether the seed at a path belongs to the cell of a recurrent
+// layer: Keras lists it after the cell's recurrent kernel and its bias, if there is one.
+func inRecurrentCell(path string, objects map[string]savedmodel.VariableObject) bool {
+	list, rest, _ := strings.Cut(path, "/")
+	number, rest, _ := strings.Cut(rest, "/")
+	i, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	for _, k := range []int{i - 1, i - 2} {
+		if strings.HasSuffix(objects[fmt.Sprintf("%s/%d/%s", list, k, rest)].Name, "/recurrent_kernel") {
+			return true
+		}
+	}
+	return false
 }
 
 // isSeed reports whether an object is the seed of a random layer, under one of its names.

@@ -46,6 +46,55 @@ func TestLoopBuiltInGo(t *testing.T) {
 	}
 }
 
+// The derivative's loop computes a counter from the number of iterations, whatever its
+// first value, its step and its type, and whether the graph shows the first value.
+func TestCounters(t *testing.T) {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	x := s.Const(float32(2))
+	for _, first := range []tfbridge.Output{
+		s.Const(int64(3)), s.Const(int32(3)), s.Op1("PlaceholderWithDefault", map[string]any{"shape": tfbridge.ScalarShape()}, s.Const(int64(3))),
+	} {
+		var limit, step any = int64(9), int64(2)
+		if first.DataType() == tfbridge.Int32 {
+			limit, step = int32(9), int32(2)
+		}
+		y := graph.While(s, []tfbridge.Output{first, x}, func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
+			return graph.Less(s, v[0], s.Const(limit))
+		}, func(s *graph.Scope, v []tfbridge.Output) []tfbridge.Output {
+			return []tfbridge.Output{graph.Add(s, v[0], s.Const(step)), graph.Mul(s, v[1], graph.Cast(s, v[0], tfbridge.Float))}
+		}, nil)
+		d := gradients.Add(s, y[1:], []tfbridge.Output{x}, nil)
+		if s.Err() != nil {
+			t.Fatal(s.Err())
+		}
+		if got := evaluate(t, s, d...); got[0][0] != 3*5*7 {
+			t.Errorf("%v: got %v, want 105", first.DataType(), got)
+		}
+	}
+}
+
+// A variable may have another shape in each iteration.
+func TestGrowingVariable(t *testing.T) {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	x := s.Const([]float32{2, 3})
+	y := graph.While(s, []tfbridge.Output{s.Const(int32(0)), x}, func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
+		return graph.Less(s, v[0], s.Const(int32(3)))
+	}, func(s *graph.Scope, v []tfbridge.Output) []tfbridge.Output {
+		longer := s.Op1("Tile", nil, v[1], s.Const([]int32{2}))
+		return []tfbridge.Output{graph.Add(s, v[0], s.Const(int32(1))), graph.Mul(s, longer, longer)}
+	}, &graph.WhileOptions{Shapes: []tfbridge.Shape{tfbridge.ScalarShape(), tfbridge.MakeShape(-1)}})
+	d := gradients.Add(s, y[1:], []tfbridge.Output{x}, nil)
+	if s.Err() != nil {
+		t.Fatal(s.Err())
+	}
+	// Three iterations make eight x⁸ of each x.
+	if got := evaluate(t, s, d...)[0]; len(got) != 2 || got[0] != 64*128 || got[1] != 64*2187 {
+		t.Errorf("got %v, want 8192 and 139968", got)
+	}
+}
+
 // The derivative of a condition built in Go takes the branch that the condition took.
 func TestConditionBuiltInGo(t *testing.T) {
 	for _, positive := range []bool{true, false} {

@@ -47,8 +47,17 @@ func (a arithmetic) div(x, y tfbridge.Output) tfbridge.Output { return a.f("Real
 func (a arithmetic) neg(x tfbridge.Output) tfbridge.Output    { return a.f("Neg", x) }
 
 // shape returns the shape of x as int32.
-func (a arithmetic) shape(x tfbridge.Output) tfbridge.Output {
-	return a.fa("Shape", map[string]any{"out_type": tfbridge.Int32}, x)
+func (a arithmetic) shape(x tfbridge.Output) tfbridge.Output { return a.shapeIn(x, tfbridge.Int32) }
+
+// shapeIn returns the shape of x as integers of a data type: a constant if it is known.
+func (a arithmetic) shapeIn(x tfbridge.Output, dt tfbridge.DataType) tfbridge.Output {
+	switch known := a.Err() == nil && x.Shape().IsFullySpecified(); {
+	case known && dt == tfbridge.Int32:
+		return a.Const(narrow(x.Shape().Dims()))
+	case known && dt == tfbridge.Int64:
+		return a.Const(append([]int64{}, x.Shape().Dims()...))
+	}
+	return a.fa("Shape", map[string]any{"out_type": dt}, x)
 }
 
 // concat joins tensors along an axis; a single one stays as it is.
@@ -71,5 +80,5 @@ func (a arithmetic) prod(x tfbridge.Output) tfbridge.Output {
 
 // shapeAs returns the shape of x as integers of the data type of other.
 func (a arithmetic) shapeAs(x, other tfbridge.Output) tfbridge.Output {
-	return a.fa("Shape", map[string]any{"out_type": other.DataType()}, x)
+	return a.shapeIn(x, other.DataType())
 }

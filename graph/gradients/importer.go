@@ -21,6 +21,8 @@ type importer struct {
 	train map[ref]bool            // refs that depend on trained inputs
 	loops map[string]*recorded    // by the names of the loops' operations
 
+	elements map[ref]graph.Spec // the elements of lists that loops have written
+
 	prefix  string // prefix of the imported names
 	pending []*tfproto.NodeDef
 	active  map[string]bool // whether each visited node depends on trained inputs
@@ -28,7 +30,7 @@ type importer struct {
 
 func newImporter(s *graph.Scope, l *library) *importer {
 	return &importer{
-		scope: s, lib: l, refs: map[ref]tfbridge.Output{}, train: map[ref]bool{}, loops: map[string]*recorded{},
+		scope: s, lib: l, refs: map[ref]tfbridge.Output{}, train: map[ref]bool{}, loops: map[string]*recorded{}, elements: map[ref]graph.Spec{},
 		prefix: s.SubScope("body").Prefix(), active: map[string]bool{},
 	}
 }
@@ -51,7 +53,7 @@ func (im *importer) run(nodes []*tfproto.NodeDef, outputs []string) ([]tfbridge.
 	for _, n := range ordered {
 		im.active[n.Name] = !constant[n.Op] && slices.ContainsFunc(n.Input, im.depends)
 		if (n.Op != "While" && n.Op != "StatelessWhile") || !im.active[n.Name] {
-			im.pending = append(im.pending, n)
+			im.pending = append(im.pending, im.knowElements(n))
 			continue
 		}
 		if err := im.flush(); err != nil {
@@ -103,6 +105,9 @@ func (im *importer) loop(n *tfproto.NodeDef) error {
 	}
 	for i, o := range rec.outputs[:rec.n] {
 		im.bind(ref{n.Name, i}, o, rec.active[i])
+		if element, ok := rec.written[i]; ok {
+			im.elements[ref{n.Name, i}] = element
+		}
 	}
 	im.loops[rec.name] = rec
 	return nil

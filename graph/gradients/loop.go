@@ -42,9 +42,11 @@ type recorded struct {
 	name    string // name of the operation
 	n       int    // number of the original loop's variables
 	specs   []graph.Spec
-	active  []bool            // whether each variable depends on trained inputs
-	inputs  []tfbridge.Output // inputs of the original loop
-	outputs []tfbridge.Output // outputs of the loop: the variables, a list for each kept value, the number of iterations
+	lists   map[int]graph.Spec // the elements of the variables that are lists, never change, and have known elements
+	active  []bool             // whether each variable depends on trained inputs
+	inputs  []tfbridge.Output  // inputs of the original loop
+	written map[int]graph.Spec // the elements of the variables that are lists to which the body writes
+	outputs []tfbridge.Output  // outputs of the loop: the variables, a list for each kept value, the number of iterations
 	cut     *cut
 }
 
@@ -55,16 +57,19 @@ func record(s *graph.Scope, l *library, n *tfproto.NodeDef, inputs []tfbridge.Ou
 	if body == nil || cond == nil {
 		return nil, millrace.Errorf(millrace.ErrModel, "the loop %s calls a function that the graph does not have", millrace.Quote(n.Name))
 	}
-	rec := &recorded{n: len(inputs), inputs: inputs, specs: loopSpecs(n, inputs), active: slices.Clone(active)}
-	var err error
+	rec := &recorded{n: len(inputs), inputs: inputs, specs: loopSpecs(n, inputs), active: slices.Clone(active), written: map[int]graph.Spec{}}
+	err := settleShapes(l, body, rec)
+	if err != nil {
+		return nil, fmt.Errorf("the loop %s: %w", millrace.Quote(n.Name), err)
+	}
 	if rec.cut, err = analyze(s, l, body, rec); err != nil {
 		return nil, fmt.Errorf("the loop %s: %w", millrace.Quote(n.Name), err)
 	}
 	specs := slices.Clone(rec.specs)
 	initial := slices.Clone(inputs)
-	for _, k := range rec.cut.kept {
+	for _, element := range rec.cut.lists() {
 		specs = append(specs, graph.Spec{DType: tfbridge.Variant, Shape: tfbridge.ScalarShape()})
-		initial = append(initial, s.Op1("EmptyTensorList", map[string]any{"element_dtype": k.spec.DType}, elementShape(s, k.spec), s.Const(int32(-1))))
+		initial = append(initial, emptyList(s, element))
 	}
 	specs = append(specs, graph.Spec{DType: tfbridge.Int32, Shape: tfbridge.ScalarShape()})
 	initial = append(initial, s.Const(int32(0)))
@@ -113,6 +118,11 @@ func shapeOf(p *tfproto.TensorShapeProto) tfbridge.Shape {
 		dims[i] = d.GetSize()
 	}
 	return tfbridge.MakeShape(dims...)
+}
+
+// emptyList adds a list without elements.
+func emptyList(s *graph.Scope, element graph.Spec) tfbridge.Output {
+	return s.Op1("EmptyTensorList", map[string]any{"element_dtype": element.DType}, elementShape(s, element), s.Const(int32(-1)))
 }
 
 // elementShape returns the shape of a list's elements as an operation takes it.
@@ -220,19 +230,18 @@ func analyze(s *graph.Scope, l *library, body *tfproto.FunctionDef, rec *recorde
 	}
 	a := graph.NewScope()
 	defer a.Graph().Close()
-	c := &cut{lib: l, n: rec.n, nodes: map[string]*tfproto.NodeDef{}, invariant: map[int]bool{}}
-	for i, p := range rec.specs {
-		c.args = append(c.args, a.SubScope(fmt.Sprintf("argument%d", i)).Placeholder(p.DType, p.Shape))
-	}
+	c := &cut{lib: l, n: rec.n, fixed: map[int]bool{}, counters: map[int]int64{}, args: loopArguments(a, rec)}
 	results, loops := placeWith(a, l, body, c.args, rec.active)
 	if a.Err() != nil {
 		return nil, a.Err()
 	}
 	for i, r := range results {
 		c.results = append(c.results, tensorOf(r))
-		if t := tensorOf(origin(r)); t == tensorOf(c.args[i]) {
-			c.invariant[i] = true
+		c.fixed[i] = tensorOf(origin(r)) == tensorOf(c.args[i])
+		if step, ok := increment(origin(r), c.args[i]); ok {
+			c.counters[i] = step
 		}
+		rec.noteWritten(i, c.args[i], origin(r))
 	}
 	forward := map[string]bool{}
 	for _, op := range a.Graph().Operations() {
@@ -264,10 +273,27 @@ func analyze(s *graph.Scope, l *library, body *tfproto.FunctionDef, rec *recorde
 
 // origin follows a value back through operations that only pass it on.
 func origin(o tfbridge.Output) tfbridge.Output {
-	for o.Op.Type() == "Identity" {
+	for o.Op.Type() == "Identity" || o.Op.Type() == tfbridge.OpCheckArguments {
 		o = o.Op.Inputs()[0]
 	}
 	return o
+}
+
+// increment returns the constant that a sum adds to an integer variable.
+func increment(sum, variable tfbridge.Output) (int64, bool) {
+	if t := sum.Op.Type(); t != "AddV2" && t != "Add" {
+		return 0, false
+	}
+	in := sum.Op.Inputs()
+	for i := range in {
+		if tensorOf(origin(in[i])) != tensorOf(variable) {
+			continue
+		}
+		if step, ok := ints(in[1-i]); ok && in[1-i].Shape().NumDimensions() == 0 {
+			return step[0], true
+		}
+	}
+	return 0, false
 }
 
 // installFrom adds the functions of one scope's graph to another.

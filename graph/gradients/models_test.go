@@ -14,8 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"millrace/graph"
 	"millrace/graph/gradients"
+	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 
@@ -122,20 +125,80 @@ func TestModels(t *testing.T) {
 	dir := unpackModels(t)
 	for _, name := range modelNames {
 		t.Run(name, func(t *testing.T) {
-			compareModel(t, filepath.Join(dir, name))
+			compareModel(t, filepath.Join(dir, name), (*graph.Scope).Const)
+		})
+	}
+	for _, name := range []string{"lstm", "gru", "control"} {
+		t.Run(name+" of any batch", func(t *testing.T) {
+			compareModel(t, filepath.Join(dir, name), ofAnyBatch)
 		})
 	}
 }
 
-func compareModel(t *testing.T, dir string) {
+// ofAnyBatch returns a tensor whose first dimension the graph does not show.
+func ofAnyBatch(s *graph.Scope, value any) tfbridge.Output {
+	v := s.Const(value)
+	dims := v.Shape().Dims()
+	if len(dims) > 0 {
+		dims[0] = -1
+	}
+	return s.Op1("PlaceholderWithDefault", map[string]any{"shape": tfbridge.MakeShape(dims...)}, v)
+}
+
+// The recording of an LSTM pushes no more lists in an iteration than TensorFlow's Python,
+// which has 9. The derivative finds out no shapes where the batch has a known size, and
+// has one more list for them where it has not.
+func TestRecordedLists(t *testing.T) {
+	dir := unpackModels(t)
+	for _, tt := range []struct {
+		name       string
+		feed       func(*graph.Scope, any) tfbridge.Output
+		most       int
+		broadcasts bool
+	}{{"lstm", (*graph.Scope).Const, 9, false}, {"gru", (*graph.Scope).Const, 9, false}, {"lstm", ofAnyBatch, 10, true}, {"gru", ofAnyBatch, 10, true}} {
+		m := compareModel(t, filepath.Join(dir, tt.name), tt.feed)
+		functions, err := m.Graph().Functions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies := 0
+		for _, f := range functions {
+			data, err := f.Def()
+			def := &tfproto.FunctionDef{}
+			if err := errors.Join(err, proto.Unmarshal(data, def)); err != nil {
+				t.Fatal(err)
+			}
+			count := map[string]int{}
+			for _, n := range def.GetNodeDef() {
+				count[n.GetOp()]++
+			}
+			pushed := count["TensorListPushBack"]
+			if pushed > 0 {
+				bodies++
+			}
+			if pushed > tt.most || count["BroadcastGradientArgs"] > 0 && !tt.broadcasts {
+				t.Errorf("%s: function %s pushes %d lists, want at most %d; %d times it finds out which dimensions to sum",
+					tt.name, f.Name(), pushed, tt.most, count["BroadcastGradientArgs"])
+			}
+			f.Close()
+		}
+		if bodies == 0 {
+			t.Errorf("%s has no loop that pushes lists", tt.name)
+		}
+	}
+}
+
+// compareModel returns the model with its derivatives. The test closes it.
+func compareModel(t *testing.T, dir string, feed func(*graph.Scope, any) tfbridge.Output) *graph.Model {
+	t.Helper()
 	want := readRecorded(t, dir)
 	m, err := graph.LoadModel(filepath.Join(dir, "model"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	t.Cleanup(func() { m.Close() })
 	s := graph.NewScopeWithGraph(m.Graph()).SubScope("train")
-	opened, loss := openModel(t, s, m, want)
+	opened, loss := openModel(t, s, m, want, feed)
 	var trainable []gradients.Variable
 	for _, v := range opened.Variables {
 		if v.Trainable() {
@@ -184,16 +247,17 @@ func compareModel(t *testing.T, dir string) {
 			t.Errorf("%s has no derivative", name)
 		}
 	}
+	return m
 }
 
 // openModel opens the signature on the recorded batch and returns the recorded loss.
-func openModel(t *testing.T, s *graph.Scope, m *graph.Model, want *recordedModel) (*gradients.Opened, tfbridge.Output) {
+func openModel(t *testing.T, s *graph.Scope, m *graph.Model, want *recordedModel, feed func(*graph.Scope, any) tfbridge.Output) (*gradients.Opened, tfbridge.Output) {
 	t.Helper()
 	sig := m.Signatures()[graph.DefaultSignature]
 	o := &gradients.OpenOptions{Feeds: map[string]tfbridge.Output{}}
 	for name, in := range sig.Inputs {
 		v := want.Inputs[name].tensor(t)
-		o.Feeds[in.Name] = s.Const(v)
+		o.Feeds[in.Name] = feed(s, v)
 		v.Close()
 	}
 	keys := slices.Sorted(maps.Keys(sig.Outputs))

@@ -95,30 +95,40 @@ func (rec *recorded) replay(s *graph.Scope, dy []tfbridge.Output) []tfbridge.Out
 		}
 	}
 	inputs = append(inputs, dy...)
-	for k := range c.kept {
+	lists := c.lists()
+	for k := range lists {
 		specs = append(specs, graph.Spec{DType: tfbridge.Variant, Shape: scalar})
 		inputs = append(inputs, rec.outputs[rec.n+k])
 	}
 	shared := slices.Sorted(maps.Keys(c.shared))
+	shared = slices.DeleteFunc(shared, func(i int) bool {
+		_, known := rec.start(i)
+		return known
+	})
 	for _, i := range shared {
 		specs = append(specs, rec.specs[i])
 		inputs = append(inputs, rec.inputs[i])
 	}
-	d, k := len(dy), len(c.kept)
+	d, k := len(dy), len(lists)
 	cond := s.Func("while_gradient_cond", specs, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{graph.Greater(s, args[0], s.Const(int32(0)))}
 	})
 	body := s.Func("while_gradient_body", specs, nil, func(s *graph.Scope, args, _ []tfbridge.Output) []tfbridge.Output {
 		values, shorter := c.pop(s, args[1+d:1+d+k])
+		left := graph.Sub(s, args[0], s.Const(int32(1)))
 		same := map[int]tfbridge.Output{}
 		for j, i := range shared {
 			same[i] = args[1+d+k+j]
+		}
+		for i, step := range c.counters {
+			if c.shared[i] {
+				same[i] = rec.counter(s, counter{i, step, left, same[i]})
+			}
 		}
 		if s.Err() != nil {
 			return nil
 		}
 		dx := c.backward(s, args[1:1+d], values, same)
-		left := graph.Sub(s, args[0], s.Const(int32(1)))
 		return slices.Concat([]tfbridge.Output{left}, dx, shorter, args[1+d+k:])
 	})
 	if s.Err() != nil {
@@ -136,11 +146,51 @@ func (rec *recorded) replay(s *graph.Scope, dy []tfbridge.Output) []tfbridge.Out
 	return outputs[1 : 1+d]
 }
 
+// start returns the first value of a counter if the graph shows it.
+func (rec *recorded) start(i int) (int64, bool) {
+	if _, counts := rec.cut.counters[i]; !counts {
+		return 0, false
+	}
+	first, ok := ints(rec.inputs[i])
+	if !ok || rec.inputs[i].Shape().NumDimensions() != 0 {
+		return 0, false
+	}
+	return first[0], true
+}
+
+// counter is a variable that grows by step in each iteration. index is the number of the
+// iteration, from 0.
+type counter struct {
+	i     int
+	step  int64
+	index tfbridge.Output
+	first tfbridge.Output // the first value, unless the graph shows it
+}
+
+// counter returns the value of a counter in an iteration.
+func (rec *recorded) counter(s *graph.Scope, c counter) tfbridge.Output {
+	dt := rec.specs[c.i].DType
+	v := c.index
+	if dt != tfbridge.Int32 {
+		v = graph.Cast(s, v, dt)
+	}
+	if c.step != 1 {
+		v = graph.Mul(s, v, graph.Cast(s, s.Const(c.step), dt))
+	}
+	first, known := rec.start(c.i)
+	switch {
+	case !known:
+		return graph.Add(s, v, c.first)
+	case first != 0:
+		return graph.Add(s, v, graph.Cast(s, s.Const(first), dt))
+	}
+	return v
+}
+
 // pop takes the last element from each list.
 func (c *cut) pop(s *graph.Scope, lists []tfbridge.Output) (values, shorter []tfbridge.Output) {
-	for i, list := range lists {
-		spec := c.kept[i].spec
-		popped := s.Op("TensorListPopBack", map[string]any{"element_dtype": spec.DType}, list, elementShape(s, spec))
+	for i, spec := range c.lists() {
+		popped := s.Op("TensorListPopBack", map[string]any{"element_dtype": spec.DType}, lists[i], elementShape(s, spec))
 		if s.Err() != nil {
 			return nil, nil
 		}
