@@ -179,8 +179,8 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 		if err := p.pipe.verifyEnd(ctx, p.rows); err != nil {
 			return err
 		}
-		if l := p.o.Observe; p.pipe.Plan.Filters() && l != nil && l.Filtered != nil {
-			l.Filtered(observe.Filtered{Source: p.o.Source, Examples: p.pipe.Filtered()})
+		if p.pipe.Plan.Filters() && p.o.Observe != nil && p.o.Observe.Filtered != nil {
+			p.o.Observe.Filtered(observe.Filtered{Source: p.o.Source, Examples: p.pipe.Filtered()})
 		}
 		return io.EOF
 	}
