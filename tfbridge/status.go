@@ -106,7 +106,13 @@ func statusError(fn string, st *C.TF_Status) error {
 	if code == OK {
 		return nil
 	}
-	cause := &Error{Func: fn, Code: code, Msg: C.GoString(C.TF_Message(st))}
+	return Failure(fn, code, C.GoString(C.TF_Message(st)))
+}
+
+// Failure returns the error of a call that failed with a code and a message. The message may come
+// from another process that ran a graph of this one.
+func Failure(fn string, code Code, msg string) error {
+	cause := &Error{Func: fn, Code: code, Msg: msg}
 	if err := recall(cause.Msg); err != nil {
 		return wrapGo(err, cause)
 	}

@@ -44,6 +44,24 @@ absl::Status ReadFormat(OpKernelConstruction* ctx, Format* format) {
   return absl::InvalidArgumentError("unknown compression");
 }
 
+absl::Status ReadSkipped(OpKernelConstruction* ctx, SkippedRecords* skipped) {
+  if (!ctx->HasAttr(kSkipped)) return absl::OkStatus();
+  std::vector<int64_t> numbers;
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kSkipped, &numbers));
+  if (skipped->Set(numbers)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "want three numbers for each skipped record, sorted");
+}
+
+absl::Status CheckSkipped(const SkippedRecords& skipped, int64_t records,
+                          int64_t epochs) {
+  const auto n = static_cast<int64_t>(skipped.size());
+  if (n == 0 || epochs >= 0 || records < 0 || n < records) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("all records are skipped, without end");
+}
+
 const char* FormatName(Format format) {
   return kFormats[static_cast<size_t>(format)];
 }

@@ -31,6 +31,7 @@ constexpr char kEpochs[] = "epochs";
 constexpr char kDropRemainder[] = "drop_remainder";
 constexpr char kBufferBytes[] = "buffer_bytes";
 constexpr char kCompression[] = "compression";
+constexpr char kSkipped[] = "skipped";
 constexpr int64_t kMaxBuffer = int64_t{1} << 30;
 
 // FormatName returns the attribute's name of a format.
@@ -56,13 +57,28 @@ struct FileInputs {
     return b->AddVector(files.counts, counts);
   }
 
-  // Attrs returns the attribute.
+  // Attrs returns the attributes. `first_file` is the number of the first file.
   template <typename Builder>
   std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> Attrs(
-      Builder* b) const {
-    return {{kCompression, b->BuildAttrValue(std::string(FormatName(format)))}};
+      Builder* b, int64_t first_file = 0) const {
+    std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs = {
+        {kCompression, b->BuildAttrValue(std::string(FormatName(format)))}};
+    if (!files.skipped.empty()) {
+      const SkippedRecords skipped = files.skipped.From(-first_file);
+      attrs.emplace_back(kSkipped, b->BuildAttrValue(skipped.Numbers()));
+    }
+    return attrs;
   }
 };
+
+// ReadSkipped reads the records to skip of an op that has the attribute.
+absl::Status ReadSkipped(tensorflow::OpKernelConstruction* ctx,
+                         SkippedRecords* skipped);
+
+// CheckSkipped returns an error if all of a number of records are skipped,
+// again and again without end. A negative number is unknown.
+absl::Status CheckSkipped(const SkippedRecords& skipped, int64_t records,
+                          int64_t epochs);
 
 // ReadFormat reads the attribute of the files' compression.
 absl::Status ReadFormat(tensorflow::OpKernelConstruction* ctx, Format* format);

@@ -59,6 +59,7 @@ class ExampleBatchDataset : public TypedDataset {
     const int64_t epochs = args_.files.epochs;
     if (total_ < 0 || judge_ != nullptr) return data::kUnknownCardinality;
     if (epochs < 0) return data::kInfiniteCardinality;
+    if (!args_.files.skipped.empty()) return data::kUnknownCardinality;
     if (total_ > 0 && epochs > INT64_MAX / 2 / total_) {
       return data::kUnknownCardinality;
     }
@@ -261,6 +262,7 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
     OP_REQUIRES_OK(ctx, form_.Read(ctx));
     OP_REQUIRES_OK(ctx, ReadFormat(ctx, &format_));
     OP_REQUIRES_OK(ctx, ctx->GetAttr(kThreads, &threads_));
+    OP_REQUIRES_OK(ctx, ReadSkipped(ctx, &skipped_));
     OP_REQUIRES_OK(ctx, RecordJudge::Read(ctx, &judge_));
   }
 
@@ -268,6 +270,7 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
   void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override {
     Args args;
     args.threads = threads_;
+    args.files.skipped = skipped_;
     OP_REQUIRES_OK(ctx, args.ReadFiles(ctx, format_));
     OP_REQUIRES_OK(
         ctx, data::ParseScalarArgument(ctx, kBatchSize, &args.batch_size));
@@ -277,6 +280,8 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
                                                   &args.drop_remainder));
     OP_REQUIRES_OK(ctx, CheckRange(kBatchSize, args.batch_size, 1, INT64_MAX));
     OP_REQUIRES_OK(ctx, CheckRange(kEpochs, args.files.epochs, -1, INT64_MAX));
+    OP_REQUIRES_OK(
+        ctx, CheckSkipped(skipped_, args.files.Records(), args.files.epochs));
     BatchForm form;
     OP_REQUIRES_OK(ctx, form_.WithInputs(ctx, &form));
     ExampleBatchDataset::Judge judge;
@@ -289,6 +294,7 @@ class ExampleBatchDatasetOp : public data::DatasetOpKernel {
   BatchForm form_;
   Format format_;
   int64_t threads_ = 1;
+  SkippedRecords skipped_;
   std::shared_ptr<data::FunctionMetadata> judge_;
 };
 

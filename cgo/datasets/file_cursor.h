@@ -37,6 +37,11 @@ class FileCursor {
   // count returns the number of records of the open file, -1 if it is unknown.
   int64_t count() const { return files_.counts[at_.file]; }
 
+  // Skips reports whether a record of the open file is skipped.
+  bool Skips(int64_t record) const {
+    return files_.skipped.Find(at_.file, record) != nullptr;
+  }
+
  private:
   bool NextFile();
 

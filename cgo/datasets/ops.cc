@@ -66,6 +66,8 @@ using namespace tensorflow;  // NOLINT
 // A function that decides about bad records, and what it captures.
 #define JUDGE_ATTRS .Attr("f: func").Attr("Targuments: list(type) >= 0")
 
+#define SKIPPED_ATTRS .Attr("skipped: list(int) = []")
+
 #define PLACED_ATTRS .Attr("placed: bool = false")
 
 #define OUTPUT_ATTRS \
@@ -101,6 +103,12 @@ constexpr char kPlacedDoc[] =
     R"doc(placed: Whether records carry their place, as those of MillraceRecordsDataset
   may.
 placed_files: The names of the files that places number; empty without.
+)doc";
+
+constexpr char kSkippedDoc[] =
+    R"doc(skipped: Records that do not come: the number of the file, the record in it,
+  and the offset of the record after it, -1 if the rest of the file does not come
+  either. Sorted by file and record.
 )doc";
 
 constexpr char kJudgeDoc[] =
@@ -181,7 +189,7 @@ REGISTER_OP("MillraceExampleBatchDataset")
     .Input("drop_remainder: bool")
     .Input("buffer_bytes: int64")
     .Output("handle: variant") FEATURE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS
-    .SetIsStateful()
+    SKIPPED_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the Examples in TFRecord files.
@@ -191,7 +199,7 @@ counts: Records of each file, -1 if unknown. Another number is an error.
 epochs: Passes over all files, -1 for no end. Batches cross epochs.
 threads: How many compressed files are inflated at the same time.
 )doc",
-                      kFeatureDoc));
+                      kFeatureDoc, kSkippedDoc));
 
 REGISTER_OP("MillraceJudgedExampleBatchDataset")
     .Input("filenames: string")
@@ -223,7 +231,7 @@ REGISTER_OP("MillraceSequenceBatchDataset")
     .Input("buffer_bytes: int64")
     .Input("fills: Tfills")
     .Output("handle: variant") SEQUENCE_ATTRS BATCH_FILE_ATTRS OUTPUT_ATTRS
-    .SetIsStateful()
+    SKIPPED_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the records with lists in TFRecord files.
@@ -234,7 +242,7 @@ epochs: Passes over all files, -1 for no end. Batches cross epochs.
 threads: How many compressed files are inflated at the same time.
 fills: What to pad each padded component with.
 )doc",
-                      kSequenceDoc));
+                      kSequenceDoc, kSkippedDoc));
 
 REGISTER_OP("MillraceJudgedSequenceBatchDataset")
     .Input("filenames: string")
@@ -346,7 +354,8 @@ REGISTER_OP("MillraceRecordsDataset")
     .Input("counts: int64")
     .Input("first_file: int64")
     .Input("buffer_bytes: int64")
-    .Output("handle: variant") FILE_ATTRS PLACED_ATTRS.SetIsStateful()
+    .Output("handle: variant") FILE_ATTRS PLACED_ATTRS SKIPPED_ATTRS
+    .SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(R"doc(
 Yields the records of TFRecord files.
@@ -356,6 +365,8 @@ counts: Records of each file, -1 if unknown. Another number is an error.
 first_file: The number of the first file in the places of records.
 compression: How the files are stored.
 placed: Whether a record carries its place.
+skipped: Records that do not come, as for MillraceExampleBatchDataset. Their
+  files count as first_file does.
 )doc");
 
 REGISTER_OP("MillraceJudgedRecordsDataset")
@@ -394,8 +405,7 @@ record_shapes: Of a batch of records, or for lists of their elements.
 REGISTER_OP("MillraceRecordLengths")
     .Input("filenames: string")
     .Input("counts: int64")
-    .Output("lengths: uint32")
-    .SetIsStateful()
+    .Output("lengths: uint32") SKIPPED_ATTRS.SetIsStateful()
     .SetShapeFn(UnknownVector)
     .Doc(R"doc(
 Reads the headers of TFRecord files, and returns the data bytes of all records.
@@ -403,33 +413,35 @@ Reads the headers of TFRecord files, and returns the data bytes of all records.
 filenames: Uncompressed local files.
 counts: Records of each file. Another number is an error.
 lengths: File after file.
+skipped: Records whose headers may be damaged, as for
+  MillraceExampleBatchDataset.
 )doc");
 
 REGISTER_OP("MillraceOrderedExampleBatchDataset")
 ORDERED_INPUTS.Input("batch_size: int64")
     .Input("drop_remainder: bool")
-    .Output("handle: variant") FEATURE_ATTRS ORDER_ATTRS OUTPUT_ATTRS
-    .SetIsStateful()
+    .Output("handle: variant")
+        FEATURE_ATTRS ORDER_ATTRS OUTPUT_ATTRS SKIPPED_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the Examples in TFRecord files, in a computed order.
 
 )doc",
-                      kOrderDoc, kFeatureDoc));
+                      kOrderDoc, kFeatureDoc, kSkippedDoc));
 
 REGISTER_OP("MillraceOrderedSequenceBatchDataset")
 ORDERED_INPUTS.Input("batch_size: int64")
     .Input("drop_remainder: bool")
     .Input("fills: Tfills")
-    .Output("handle: variant") SEQUENCE_ATTRS ORDER_ATTRS OUTPUT_ATTRS
-    .SetIsStateful()
+    .Output("handle: variant")
+        SEQUENCE_ATTRS ORDER_ATTRS OUTPUT_ATTRS SKIPPED_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields batches of the records with lists in TFRecord files, in a computed order.
 
 fills: What to pad each padded component with.
 )doc",
-                      kOrderDoc, kSequenceDoc));
+                      kOrderDoc, kSequenceDoc, kSkippedDoc));
 
 REGISTER_OP("MillraceJudgedOrderedExampleBatchDataset")
 ORDERED_INPUTS.Input("batch_size: int64")
@@ -461,13 +473,14 @@ fills: What to pad each padded component with.
                       kPositionJudgeDoc, kOrderDoc, kSequenceDoc));
 
 REGISTER_OP("MillraceOrderedRecordsDataset")
-ORDERED_INPUTS.Output("handle: variant") ORDER_ATTRS.SetIsStateful()
+ORDERED_INPUTS.Output("handle: variant") ORDER_ATTRS SKIPPED_ATTRS
+    .SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(absl::StrCat(R"doc(
 Yields the records of TFRecord files in a computed order, with their places.
 
 )doc",
-                      kOrderDoc));
+                      kOrderDoc, kSkippedDoc));
 
 REGISTER_OP("MillraceOrderedWindowsDataset")
 ORDERED_INPUTS.Input("window: int64")
@@ -505,7 +518,8 @@ REGISTER_OP("MillraceOrderedSequencesDataset")
     .Attr("partition: int = 1")
     .Attr("shard: int = 0")
     .Attr("shards: int = 1")
-    .Attr("threads: int = 1") OUTPUT_ATTRS.SetIsStateful()
+    .Attr("parts: list(int) = []")
+    .Attr("threads: int = 1") OUTPUT_ATTRS SKIPPED_ATTRS.SetIsStateful()
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(R"doc(
 Yields the records of an epoch of sequences, in its order, with their places.
@@ -523,7 +537,34 @@ size: How many sequences there are.
 partition: Epochs that share one order, a part each.
 shard: Which part of that is read.
 shards: Of how many.
+parts: The datasets of a mixture, from which the sequences of an epoch are drawn:
+  the first record of each, its records, the number below which a drawn number
+  is its, and its bins. Empty without a mixture.
 threads: How many read at the same time.
+skipped: Records that do not come, as for MillraceExampleBatchDataset.
+)doc");
+
+REGISTER_OP("MillraceCheckMedia")
+    .Input("contents: string")
+    .Output("checked: string")
+    .Attr("step: string")
+    .Attr("decoder: {'DecodeImage', 'DecodeWav'}")
+    .Attr("dtype: {uint8, uint16, float}")
+    .Attr("channels: int")
+    .Attr("first: bool = false")
+    .Attr("limit: int >= 0")
+    .SetShapeFn(shape_inference::UnchangedShape)
+    .Doc(R"doc(
+Returns images or sounds as they are, or fails for those that would end the
+process or take more memory than allowed when an operation decodes them.
+
+step: The name of the step that decodes, for messages.
+decoder: The operation that decodes.
+dtype: Of the values that it makes.
+channels: That it is asked for: of images 0, and of sounds -1, for those of the
+  contents.
+first: Whether it makes one frame of an animation only.
+limit: Bytes that an image or a sound may take.
 )doc");
 
 REGISTER_OP("MillraceTFRecordReader")
@@ -690,6 +731,7 @@ features: The feature that each column is.
 #undef CHUNK_ATTRS
 #undef OUTPUT_ATTRS
 #undef PLACED_ATTRS
+#undef SKIPPED_ATTRS
 #undef FILE_ATTRS
 #undef SEQUENCE_ATTRS
 #undef FEATURE_ATTRS

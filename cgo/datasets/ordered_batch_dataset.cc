@@ -80,8 +80,10 @@ class OrderedBatchDataset : public TypedDataset {
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
     const int64_t n = args_.files.records();
-    if (judge_ != nullptr) return data::kUnknownCardinality;
-    if (n < 0) return n;
+    if (n < 0 && judge_ == nullptr) return n;
+    if (judge_ != nullptr || args_.files.skips()) {
+      return data::kUnknownCardinality;
+    }
     const bool rest = !args_.drop_remainder && n % args_.batch_size != 0;
     return n / args_.batch_size + (rest ? 1 : 0);
   }
@@ -145,7 +147,7 @@ class OrderedBatchDataset::Iterator
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     TF_RETURN_IF_ERROR(CheckCancelled(ctx));
     if (!walking_ && ahead_->Next(ctx->allocator({}), out)) {
-      reader_->Seek(reader_->position() + dataset()->args_.batch_size);
+      reader_->Seek(ahead_->position());
       return absl::OkStatus();
     }
     bool passed = false;

@@ -22,6 +22,9 @@ constexpr size_t kOpenFiles = 128;       // number of files that stay open
 constexpr int64_t kSoonBytes = 1 << 20;  // bytes of a file prefetched at a time
 constexpr size_t kAhead = 2;             // number of small horizons
 
+// A horizon looks at so many positions for records that are not skipped.
+constexpr int64_t kMostPositions = 1 << 20;
+
 }  // namespace
 
 // Horizon has the batches of a range of positions.
@@ -34,20 +37,31 @@ class OrderedBatches::Horizon : public ReadAhead::Piece {
     batcher_->KeepRecords();
   }
 
-  // Find finds the records of whole batches from a position on, and returns
-  // their number.
+  // Find finds the records of whole batches from a position on. It returns
+  // the position after them, or the given one if there is no whole batch.
   int64_t Find(int64_t position) {
     records_.Clear();
+    ends_.clear();
+    RecordOrder& order = all_.order_;
     const int64_t rows = all_.options_.rows;
-    const int64_t left = (all_.options_.end - position) / rows * rows;
-    for (int64_t n = 0; n < left; ++n) {
-      if (n > 0 && n % rows == 0 && records_.Full(all_.bytes_)) break;
-      if (records_.added() > OrderedHorizon::kMostRecords) return 0;
-      records_.Add(all_.order_.At(position + n));
+    const bool skips = !order.spec().skipped.empty();
+    const int64_t left = all_.options_.end - position;
+    const int64_t end = position + (skips ? left : left / rows * rows);
+    int64_t row = 0;
+    for (int64_t at = position; at < end; ++at) {
+      if (row == 0 && !ends_.empty() && records_.Full(all_.bytes_)) break;
+      if (records_.added() > OrderedHorizon::kMostRecords) return position;
+      if (skips && at - position > kMostPositions) break;
+      const int64_t number = order.At(at);
+      if (skips && order.Skips(number)) continue;
+      records_.Add(number);
+      if (++row < rows) continue;
+      ends_.push_back(at + 1);
+      row = 0;
     }
     batches_.clear();
-    batches_.resize(records_.added() / static_cast<size_t>(rows));
-    return static_cast<int64_t>(records_.added());
+    batches_.resize(ends_.size());
+    return ends_.empty() ? position : ends_.back();
   }
 
   void Load() override {
@@ -66,6 +80,9 @@ class OrderedBatches::Horizon : public ReadAhead::Piece {
 
   // size returns the number of batches.
   size_t size() const { return batches_.size(); }
+
+  // end returns the position after a batch.
+  int64_t end(size_t i) const { return ends_[i]; }
 
   // Take returns a batch, false if it is left to the caller.
   bool Take(size_t i, std::vector<Tensor>* out) {
@@ -95,6 +112,7 @@ class OrderedBatches::Horizon : public ReadAhead::Piece {
   OrderedBatches& all_;
   const std::unique_ptr<Batcher> batcher_;
   OrderedHorizon records_;
+  std::vector<int64_t> ends_;                 // the position after each batch
   std::vector<std::vector<Tensor>> batches_;  // empty: left to the caller
 };
 
@@ -134,9 +152,9 @@ std::shared_ptr<OrderedBatches::Horizon> OrderedBatches::Find() {
     }
   }
   if (horizon == nullptr) horizon = std::make_shared<Horizon>(this);
-  const int64_t records = horizon->Find(found_);
-  if (records == 0) return nullptr;
-  found_ += records;
+  const int64_t end = horizon->Find(found_);
+  if (end == found_) return nullptr;
+  found_ = end;
   if (kept_ == nullptr) bytes_ = std::min(2 * bytes_, kMostBytes);
   return horizon;
 }
@@ -152,7 +170,7 @@ bool OrderedBatches::Next(Allocator* allocator, std::vector<Tensor>* out) {
     taken_ = 0;
   }
   if (current_ == nullptr) return false;
-  position_ += options_.rows;
+  position_ = current_->end(taken_);
   return current_->Take(taken_++, out);
 }
 

@@ -51,6 +51,9 @@ class OrderedBatches {
   // follows a batch that was left to the caller.
   void Seek(int64_t position);
 
+  // position returns the position after the last batch of Next.
+  int64_t position() const { return position_; }
+
  private:
   class Horizon;
 

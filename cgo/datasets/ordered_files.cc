@@ -41,6 +41,7 @@ absl::Status OrderRules::Read(OpKernelConstruction* ctx) {
   TF_RETURN_IF_ERROR(ctx->GetAttr(kSize, &order.size));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kEpochs, &epochs));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kThreads, &threads));
+  TF_RETURN_IF_ERROR(ReadSkipped(ctx, &skipped));
   for (Shuffling s : {Shuffling::kNone, Shuffling::kExact, Shuffling::kBlock,
                       Shuffling::kBuffer}) {
     if (shuffling == kShufflings[static_cast<size_t>(s)]) order.shuffling = s;
@@ -95,11 +96,14 @@ absl::Status OrderedFiles::ReadOf(OpKernelContext* ctx, const OrderRules& rules,
   for (int64_t i = 0; i < names->NumElements(); ++i) {
     paths.emplace_back(names->vec<tstring>()(i));
   }
-  table_ = std::make_shared<RecordTable>(std::move(paths), each,
-                                         lengths_.vec<uint32_t>().data());
+  const auto table = std::make_shared<RecordTable>(
+      std::move(paths), each, lengths_.vec<uint32_t>().data());
+  for (const int64_t file : rules_.skipped.CutFiles()) table->Cut(file);
+  table_ = table;
   if (KeptFiles::Fit(*table_)) kept_ = std::make_shared<KeptFiles>(*table_);
   examples_ = table_->records();
   if (count != nullptr) TF_RETURN_IF_ERROR(count(each, &examples_));
+  rules_.order.skipped = rules_.skipped.InOrder(each);
   rules_.order.counts = std::move(each);
   if (count != nullptr && rules_.order.shuffling == Shuffling::kBuffer) {
     return absl::InvalidArgumentError("buffers shuffle records alone");
@@ -156,6 +160,7 @@ std::vector<std::pair<absl::string_view, AttrValue>> OrderedFiles::Attrs()
   add(kSize, rules_.order.size);
   add(kEpochs, rules_.epochs);
   add(kThreads, rules_.threads);
+  if (skips()) add(kSkipped, rules_.skipped.Numbers());
   return attrs;
 }
 

@@ -18,6 +18,7 @@
 #include "picked_records.h"
 #include "record_order.h"
 #include "record_table.h"
+#include "skipped_records.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -26,7 +27,8 @@ namespace millrace {
 // OrderRules are the attributes.
 struct OrderRules {
   std::string shuffling;
-  OrderSpec order;     // without its parts
+  OrderSpec order;  // without its parts and the skipped records
+  SkippedRecords skipped;
   int64_t epochs = 0;  // -1: endless
   int64_t threads = 1;
 
@@ -95,6 +97,9 @@ class OrderedFiles {
   const std::vector<std::string>& names() const { return table_->names(); }
   int64_t start() const { return start_; }
   bool endless() const { return rules_.epochs < 0; }
+
+  // skips reports whether records of the files are skipped.
+  bool skips() const { return !rules_.skipped.empty(); }
 
   // end returns the position after the last record.
   int64_t end() const;

@@ -33,6 +33,7 @@ OrderedReader::OrderedReader(const RecordTable& table, KeptFiles* kept,
 void OrderedReader::Seek(int64_t position) {
   position_ = position;
   horizon_.Clear();
+  positions_.clear();
   taken_ = 0;
   bytes_ = kFirstBytes;
 }
@@ -41,13 +42,28 @@ void OrderedReader::Seek(int64_t position) {
 // that are mixed with each other, which are near each other.
 bool OrderedReader::Fill(Fault* fault) {
   horizon_.Clear();
+  positions_.clear();
   taken_ = 0;
   const bool mixed = order_.spec().shuffling == Shuffling::kBlock;
-  const int64_t last =
-      mixed ? std::min(end_, order_.WindowEnd(position_)) : end_;
-  for (int64_t at = position_; at < last; ++at) {
-    if (!mixed && horizon_.Full(bytes_)) break;
-    horizon_.Add(order_.At(at));
+  const int64_t epoch = position_ + std::max<int64_t>(order_.spec().size, 1);
+  while (positions_.empty() && position_ < end_) {
+    if (position_ >= epoch) {
+      return fault->Set(Cause::kFailedPrecondition,
+                        "all records of an epoch are skipped");
+    }
+    const int64_t last =
+        mixed ? std::min(end_, order_.WindowEnd(position_)) : end_;
+    int64_t at = position_;
+    for (; at < last; ++at) {
+      if (positions_.empty() ? at >= epoch : !mixed && horizon_.Full(bytes_)) {
+        break;
+      }
+      const int64_t number = order_.At(at);
+      if (order_.Skips(number)) continue;
+      horizon_.Add(number);
+      positions_.push_back(at);
+    }
+    if (positions_.empty()) position_ = at;
   }
   bytes_ = std::min(2 * bytes_, kMostBytes);
   if (horizon_.Read(&workers_)) return true;
@@ -67,15 +83,18 @@ bool OrderedReader::Next(std::string_view* record, RecordPlace* place,
   *end = position_ >= end_;
   *place = {-1, -1, -1};
   if (*end) return true;
-  if (taken_ == horizon_.size() && !Fill(fault)) return false;
+  if (taken_ == horizon_.size()) {
+    if (!Fill(fault)) return false;
+    *end = position_ >= end_;
+    if (*end) return true;
+  }
   const RecordTable::Entry& at = horizon_.at(taken_);
   if (!horizon_.Record(taken_, record) && !ReadAgain(at, record, fault)) {
     if (fault->place.record >= 0) *place = {at.file, at.ordinal, at.offset};
     return false;  // the next call reads the record again
   }
   *place = {at.file, at.ordinal, at.offset};
-  ++taken_;
-  ++position_;
+  position_ = positions_[taken_++] + 1;
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "fault.h"
 #include "file_cache.h"
@@ -39,14 +40,12 @@ class OrderedReader {
   // Next returns the next record, which is valid until the call after it, and
   // its location, or reports the end. After a fault it is the location of the
   // faulty record; its file is -1 if no record is at fault.
+  // Records that the order skips do not come.
   bool Next(std::string_view* record, RecordPlace* place, bool* end,
             Fault* fault);
 
   // Pass continues after a record whose fault Next reported.
-  void Pass() {
-    ++taken_;
-    ++position_;
-  }
+  void Pass() { position_ = positions_[taken_++] + 1; }
 
   // buffered returns how many of the next records have already been read.
   int64_t buffered() const {
@@ -74,8 +73,9 @@ class OrderedReader {
   RecordReader alone_;
 
   int64_t position_ = 0;
-  size_t taken_ = 0;  // records of the horizon
-  int64_t bytes_;     // size of the next horizon
+  std::vector<int64_t> positions_;  // each record of the horizon has one
+  size_t taken_ = 0;                // records of the horizon
+  int64_t bytes_;                   // size of the next horizon
 };
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -92,6 +93,46 @@ TEST_P(OrderedReaderTest, GivesTheOrder) {
       EXPECT_TRUE(end);
     }
   }
+}
+
+// Records that are skipped do not come, though they may be damaged, and their
+// positions remain.
+TEST_P(OrderedReaderTest, SkipsRecords) {
+  a_.Set(Offset(11) + 13, '\x7f');
+  for (Shuffling shuffling :
+       {Shuffling::kNone, Shuffling::kExact, Shuffling::kBlock}) {
+    OrderSpec spec = Spec(shuffling);
+    RecordOrder order(spec);
+    spec.skipped = {11, 20, order.At(39)};
+    std::sort(spec.skipped.begin(), spec.skipped.end());
+    OrderedReader reader = Open(*table_, spec, 80);
+    std::string_view record;
+    RecordPlace place;
+    bool end;
+    Fault fault;
+    for (int64_t at = 0; at < 80; ++at) {
+      const int64_t number = order.At(at);
+      if (std::count(spec.skipped.begin(), spec.skipped.end(), number) > 0) {
+        continue;
+      }
+      if (at % 9 == 0) reader.Seek(at);
+      ASSERT_TRUE(reader.Next(&record, &place, &end, &fault)) << fault.text;
+      ASSERT_FALSE(end);
+      ASSERT_EQ(record, records_[number]);
+      ASSERT_EQ(reader.position(), at + 1);
+    }
+    ASSERT_TRUE(reader.Next(&record, &place, &end, &fault)) << fault.text;
+    EXPECT_TRUE(end);
+  }
+  OrderSpec none = Spec(Shuffling::kExact);
+  for (int64_t i = 0; i < 40; ++i) none.skipped.push_back(i);
+  OrderedReader reader = Open(*table_, none, INT64_MAX / 2);
+  std::string_view record;
+  RecordPlace place;
+  bool end;
+  Fault fault;
+  EXPECT_FALSE(reader.Next(&record, &place, &end, &fault));
+  EXPECT_EQ(fault.what, "all records of an epoch are skipped");
 }
 
 // A fault comes after the preceding records, on each call, and other records

@@ -35,6 +35,8 @@ constexpr char kPartition[] = "partition";
 constexpr char kShard[] = "shard";
 constexpr char kShards[] = "shards";
 constexpr char kThreads[] = "threads";
+constexpr char kParts[] = "parts";
+constexpr size_t kPartNumbers = 4;  // numbers per part
 constexpr const char* kOrderings[] = {"default",        "reverse", "sorted",
                                       "sorted_reverse", "random",  "laplace"};
 
@@ -54,6 +56,8 @@ struct Rules {
   int64_t shard = 0;
   int64_t shards = 1;
   int64_t threads = 1;
+  SkippedRecords skipped;
+  std::vector<MixedPart> parts;  // none: all sequences in one
 
   absl::Status Read(OpKernelConstruction* ctx) {
     TF_RETURN_IF_ERROR(ctx->GetAttr(kOrdering, &ordering));
@@ -65,6 +69,8 @@ struct Rules {
     TF_RETURN_IF_ERROR(ctx->GetAttr(kShard, &shard));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kShards, &shards));
     TF_RETURN_IF_ERROR(ctx->GetAttr(kThreads, &threads));
+    TF_RETURN_IF_ERROR(ReadSkipped(ctx, &skipped));
+    TF_RETURN_IF_ERROR(ReadParts(ctx));
     for (size_t i = 0; i < std::size(kOrderings); ++i) {
       if (ordering == kOrderings[i]) order.ordering = static_cast<Ordering>(i);
     }
@@ -77,6 +83,40 @@ struct Rules {
     TF_RETURN_IF_ERROR(CheckRange(kShards, shards, 1, INT32_MAX));
     TF_RETURN_IF_ERROR(CheckRange(kShard, shard, 0, shards - 1));
     return CheckRange(kThreads, threads, 1, 1000);
+  }
+
+  absl::Status ReadParts(OpKernelConstruction* ctx) {
+    std::vector<int64_t> n;
+    TF_RETURN_IF_ERROR(ctx->GetAttr(kParts, &n));
+    bool good = n.size() % kPartNumbers == 0;
+    for (size_t i = 0; good && i < n.size(); i += kPartNumbers) {
+      parts.push_back({{n[i], n[i + 1], n[i + 2]}, n[i + 3]});
+      good = n[i] >= 0 && n[i + 1] >= 1 && n[i + 1] <= INT64_MAX - n[i] &&
+             n[i + 3] >= (order.ordering == Ordering::kLaplace ? 1 : 0) &&
+             n[i + 3] <= INT32_MAX;
+    }
+    if (good) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "want four numbers for each part, which has sequences");
+  }
+
+  // PartNumbers returns what ReadParts reads.
+  std::vector<int64_t> PartNumbers() const {
+    std::vector<int64_t> numbers;
+    for (const MixedPart& p : parts) {
+      const OrderPart& s = p.sequences;
+      numbers.insert(numbers.end(), {s.first, s.records, s.threshold, p.bins});
+    }
+    return numbers;
+  }
+
+  // Fits reports whether all sequences are among a number of records.
+  bool Fits(int64_t records) const {
+    for (const MixedPart& p : parts) {
+      if (p.sequences.first + p.sequences.records > records) return false;
+    }
+    if (!parts.empty()) return first == 0;
+    return first <= records && size <= records - first;
   }
 
   bool needs_frames() const {
@@ -131,13 +171,16 @@ class OrderedSequencesDataset : public TypedDataset {
     const int64_t records = lengths->NumElements();
     if (left != 0 ||
         static_cast<int64_t>(each.size()) != names->NumElements() ||
-        rules_.first > records || rules_.size > records - rules_.first ||
+        !rules_.Fits(records) ||
         (rules_.needs_frames() && frames->NumElements() != records)) {
       return absl::InvalidArgumentError(
           "lengths or frames are not those of the records counted");
     }
-    table_ = std::make_shared<RecordTable>(std::move(paths), each,
-                                           lengths_.vec<uint32_t>().data());
+    skipped_ = rules_.skipped.InOrder(each);
+    const auto table = std::make_shared<RecordTable>(
+        std::move(paths), each, lengths_.vec<uint32_t>().data());
+    for (const int64_t file : rules_.skipped.CutFiles()) table->Cut(file);
+    table_ = table;
     if (KeptFiles::Fit(*table_)) kept_ = std::make_shared<KeptFiles>(*table_);
     return absl::OkStatus();
   }
@@ -149,6 +192,7 @@ class OrderedSequencesDataset : public TypedDataset {
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
     const auto bounds = rules_.Bounds(epoch_);
+    if (!rules_.skipped.empty()) return data::kUnknownCardinality;
     return bounds.second - bounds.first;
   }
 
@@ -162,17 +206,20 @@ class OrderedSequencesDataset : public TypedDataset {
     TF_RETURN_IF_ERROR(b->AddTensor(lengths_, &in[2]));
     TF_RETURN_IF_ERROR(b->AddTensor(frames_, &in[3]));
     TF_RETURN_IF_ERROR(b->AddScalar(epoch_, &in[4]));
-    return b->AddDataset(this, in,
-                         {{kOrdering, b->BuildAttrValue(rules_.ordering)},
-                          {kBins, b->BuildAttrValue(rules_.order.bins)},
-                          {kSeed, b->BuildAttrValue(rules_.order.seed)},
-                          {kFirst, b->BuildAttrValue(rules_.first)},
-                          {kSize, b->BuildAttrValue(rules_.size)},
-                          {kPartition, b->BuildAttrValue(rules_.partition)},
-                          {kShard, b->BuildAttrValue(rules_.shard)},
-                          {kShards, b->BuildAttrValue(rules_.shards)},
-                          {kThreads, b->BuildAttrValue(rules_.threads)}},
-                         output);
+    return b->AddDataset(
+        this, in,
+        {{kOrdering, b->BuildAttrValue(rules_.ordering)},
+         {kBins, b->BuildAttrValue(rules_.order.bins)},
+         {kSeed, b->BuildAttrValue(rules_.order.seed)},
+         {kFirst, b->BuildAttrValue(rules_.first)},
+         {kSize, b->BuildAttrValue(rules_.size)},
+         {kPartition, b->BuildAttrValue(rules_.partition)},
+         {kShard, b->BuildAttrValue(rules_.shard)},
+         {kShards, b->BuildAttrValue(rules_.shards)},
+         {kThreads, b->BuildAttrValue(rules_.threads)},
+         {kParts, b->BuildAttrValue(rules_.PartNumbers())},
+         {kSkipped, b->BuildAttrValue(rules_.skipped.Numbers())}},
+        output);
   }
 
  private:
@@ -182,9 +229,10 @@ class OrderedSequencesDataset : public TypedDataset {
   int64_t epoch_ = 0;
   std::shared_ptr<const RecordTable> table_;
   std::shared_ptr<KeptFiles> kept_;  // nullptr if the files are too large
+  std::vector<int64_t> skipped_;     // numbers of records, ascending
 };
 
-// Position is the state of an iterator: the number of records before.
+// Position is the state of an iterator: the number of positions before.
 struct Position {
   int64_t next = 0;
 };
@@ -205,7 +253,8 @@ class OrderedSequencesDataset::Iterator
   }
   void Seek(const Position& at) override {
     next_ = at.next;
-    read_ = taken_ = 0;
+    positions_.clear();
+    taken_ = 0;
     bytes_ = kFirstBytes;
   }
 
@@ -216,7 +265,11 @@ class OrderedSequencesDataset::Iterator
     *end_of_sequence = next_ >= end_ - begin_;
     if (*end_of_sequence) return absl::OkStatus();
     Fault fault;
-    if (taken_ == read_ && !Fill(&fault)) return ToStatus(fault);
+    while (taken_ == positions_.size()) {
+      if (!Fill(&fault)) return ToStatus(fault);
+      *end_of_sequence = next_ >= end_ - begin_;
+      if (*end_of_sequence) return absl::OkStatus();
+    }
     std::string_view record;
     RecordPlace place;
     if (!records_.Get(taken_, &record, &place, &fault)) return ToStatus(fault);
@@ -226,8 +279,7 @@ class OrderedSequencesDataset::Iterator
     char* const data = to.mdata();
     std::copy(record.begin(), record.end(), data);
     AppendPlace(place, data + record.size());
-    ++taken_;
-    ++next_;
+    next_ = positions_[taken_++] + 1 - begin_;
     return absl::OkStatus();
   }
 
@@ -237,26 +289,34 @@ class OrderedSequencesDataset::Iterator
   // Fill reads the next records.
   bool Fill(Fault* fault) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const ArrangeRules& order = rules().order;
-    const bool arranged = order.ordering != Ordering::kDefault;
+    const bool mixed = !rules().parts.empty();
+    const bool arranged = mixed || order.ordering != Ordering::kDefault;
     if (arranged && order_.empty()) {
       const int32_t* frames =
           rules().needs_frames()
               ? dataset()->frames_.vec<int32_t>().data() + rules().first
               : nullptr;
-      order_ = Arrange(order, rules().size, frames,
-                       dataset()->epoch_ / rules().partition);
+      const int64_t draw = dataset()->epoch_ / rules().partition;
+      order_ = mixed ? Mix(order, rules().parts, rules().size, frames, draw)
+                     : Arrange(order, rules().size, frames, draw);
     }
     records_.Clear();
+    positions_.clear();
     taken_ = 0;
-    for (int64_t at = begin_ + next_; at < end_; ++at) {
+    const std::vector<int64_t>& skipped = dataset()->skipped_;
+    int64_t at = begin_ + next_;
+    for (; at < end_; ++at) {
       if (records_.bytes() >= bytes_ || records_.picked() >= kMostRecords)
         break;
-      records_.Pick(rules().first + (arranged ? order_[at] : at));
+      const int64_t number = rules().first + (arranged ? order_[at] : at);
+      if (std::binary_search(skipped.begin(), skipped.end(), number)) continue;
+      records_.Pick(number);
+      positions_.push_back(at);
     }
-    read_ = records_.picked();
+    if (positions_.empty()) next_ = at - begin_;
     bytes_ = std::min(2 * bytes_, kMostBytes);
     if (records_.Read(fault)) return true;
-    read_ = 0;
+    positions_.clear();
     return false;
   }
 
@@ -264,7 +324,7 @@ class OrderedSequencesDataset::Iterator
   std::vector<int64_t> order_ ABSL_GUARDED_BY(mu_);
   int64_t begin_ = 0, end_ = 0;  // bounds of the epoch in the order
   int64_t next_ = 0;             // guarded by mu_
-  size_t read_ = 0;              // records that were read, guarded by mu_
+  std::vector<int64_t> positions_ ABSL_GUARDED_BY(mu_);  // each record has one
   size_t taken_ = 0;             // records of these that came
   int64_t bytes_ = kFirstBytes;  // size of what is read next
 };

@@ -19,10 +19,12 @@ bool ReadAlone(const RecordTable& table, const RecordTable::Entry& at,
   const std::string& path = table.names()[at.file];
   const auto file = FileSource::Open(path, fault);
   if (file == nullptr) return fault->In(path);
-  if (file->size() != table.file_bytes(at.file)) {
+  const int64_t bytes = table.file_bytes(at.file);
+  if (file->size() < bytes ||
+      (file->size() > bytes && !table.is_cut(at.file))) {
     fault->Set(Cause::kFailedPrecondition,
                "the file has %" PRId64 " bytes, %" PRId64 " were indexed",
-               file->size(), table.file_bytes(at.file));
+               file->size(), bytes);
     return fault->In(path);
   }
   if (!reader->Open(path, at.offset, at.ordinal, fault)) return false;

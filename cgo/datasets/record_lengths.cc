@@ -86,7 +86,8 @@ bool HoldsRecords(const std::string& path, int64_t count, Fault* fault) {
 }
 
 bool ReadLengths(const std::string& path, int64_t count, uint32_t* lengths,
-                 const std::function<bool()>& cancelled, Fault* fault) {
+                 const std::function<bool()>& cancelled,
+                 const SkippedRecords& skipped, int64_t number, Fault* fault) {
   const auto file = FileSource::Open(path, fault);
   if (file == nullptr) return fault->In(path);
   Headers headers(*file);
@@ -94,6 +95,15 @@ bool ReadLengths(const std::string& path, int64_t count, uint32_t* lengths,
   for (int64_t i = 0; i < count; ++i) {
     if (offset == file->size()) {
       return Miscounted(path, count, "only " + std::to_string(i), fault);
+    }
+    const SkippedRecords::Entry* const bad = skipped.Find(number, i);
+    if (bad != nullptr && bad->next >= offset + kFrame &&
+        bad->next <= file->size() &&
+        bad->next - offset - kFrame <= int64_t{UINT32_MAX}) {
+      before = bad->next - offset - kFrame;
+      lengths[i] = static_cast<uint32_t>(before);
+      offset = bad->next;
+      continue;
     }
     const char* header = headers.At(offset, before);
     if (header == nullptr ||
@@ -116,7 +126,10 @@ bool ReadLengths(const std::string& path, int64_t count, uint32_t* lengths,
       }
     }
   }
-  if (offset == file->size()) return true;
+  const SkippedRecords::Entry* const rest = skipped.Find(number, count);
+  if (offset == file->size() || (rest != nullptr && rest->next < 0)) {
+    return true;
+  }
   return Miscounted(path, count, "more", fault);
 }
 

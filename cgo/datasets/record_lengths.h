@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fault.h"
+#include "skipped_records.h"
 
 namespace millrace {
 
@@ -16,11 +17,13 @@ bool HoldsRecords(const std::string& path, int64_t count, Fault* fault);
 
 // ReadLengths reads the headers of a plain local file, and stores how many data
 // bytes each of its `count` records has. Another number of records is a fault,
-// and so is a header that is damaged or claims more than the file has. It does
-// not read the data. `cancelled` is asked now and then. Several threads may
-// call it.
+// and so is a header that is damaged or claims more than the file has, unless
+// the record is skipped. It does not read the data. `cancelled` is asked now
+// and then. `skipped` knows the file by number `file`. Several threads may call
+// it.
 bool ReadLengths(const std::string& path, int64_t count, uint32_t* lengths,
-                 const std::function<bool()>& cancelled, Fault* fault);
+                 const std::function<bool()>& cancelled,
+                 const SkippedRecords& skipped, int64_t file, Fault* fault);
 
 }  // namespace millrace
 

@@ -23,7 +23,9 @@ constexpr int64_t kThreads = 8;
 
 class RecordLengthsOp : public OpKernel {
  public:
-  using OpKernel::OpKernel;
+  explicit RecordLengthsOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
+    OP_REQUIRES_OK(ctx, ReadSkipped(ctx, &skipped_));
+  }
 
   void Compute(OpKernelContext* ctx) override {
     const Tensor *names, *counts;
@@ -52,10 +54,10 @@ class RecordLengthsOp : public OpKernel {
  private:
   // ReadAll reads several files at the same time. The first faulty one, in
   // their order, is the failure.
-  static absl::Status ReadAll(OpKernelContext* ctx,
-                              const std::vector<std::string>& paths,
-                              const std::vector<int64_t>& starts,
-                              uint32_t* lengths) {
+  absl::Status ReadAll(OpKernelContext* ctx,
+                       const std::vector<std::string>& paths,
+                       const std::vector<int64_t>& starts,
+                       uint32_t* lengths) const {
     CancellationManager* const manager = ctx->cancellation_manager();
     const auto cancelled = [manager] {
       return manager != nullptr && manager->IsCancelled();
@@ -65,7 +67,8 @@ class RecordLengthsOp : public OpKernel {
     const auto read = [&](size_t i) {
       if (i > faulty) return;
       if (!ReadLengths(paths[i], starts[i + 1] - starts[i], lengths + starts[i],
-                       cancelled, &faults[i])) {
+                       cancelled, skipped_, static_cast<int64_t>(i),
+                       &faults[i])) {
         size_t first = faulty;
         while (i < first && !faulty.compare_exchange_weak(first, i)) {
         }
@@ -74,6 +77,8 @@ class RecordLengthsOp : public OpKernel {
     WorkerPool(kThreads).Run(paths.size(), read);
     return faulty < paths.size() ? ToStatus(faults[faulty]) : absl::OkStatus();
   }
+
+  SkippedRecords skipped_;
 };
 
 REGISTER_KERNEL_BUILDER(Name("MillraceRecordLengths").Device(DEVICE_CPU),

@@ -12,10 +12,10 @@ namespace {
 
 bool Go() { return false; }
 
-bool Lengths(const TempFile& file, std::vector<uint32_t>* lengths,
-             Fault* fault) {
+bool Lengths(const TempFile& file, std::vector<uint32_t>* lengths, Fault* fault,
+             const SkippedRecords& skipped = {}) {
   return ReadLengths(file.path(), static_cast<int64_t>(lengths->size()),
-                     lengths->data(), Go, fault);
+                     lengths->data(), Go, skipped, 0, fault);
 }
 
 TEST(RecordLengths, OfShortAndLongRecords) {
@@ -70,12 +70,34 @@ TEST(RecordLengths, OfDamagedHeaders) {
   fails(Header(uint64_t{1} << 40) + "xxxx", Cause::kTooLarge);
 }
 
+// The header of a skipped record is not read: the next one says how long it is.
+TEST(RecordLengths, OfSkippedRecords) {
+  std::string flipped = Frame("defg");
+  flipped[9] ^= 1;
+  const std::string good = Frame("abc");
+  const int64_t next = static_cast<int64_t>(good.size() + flipped.size());
+  const TempFile file(good + flipped + Frame("h") + "rest");
+  std::vector<uint32_t> lengths(3);
+  Fault fault;
+  SkippedRecords skipped;
+  ASSERT_TRUE(skipped.Set({0, 1, next}));
+  EXPECT_FALSE(Lengths(file, &lengths, &fault, skipped));
+  EXPECT_EQ(fault.what, "3 records were counted, it has more");
+  ASSERT_TRUE(skipped.Set({0, 1, next, 0, 3, -1}));
+  ASSERT_TRUE(Lengths(file, &lengths, &fault, skipped)) << fault.text;
+  EXPECT_EQ(lengths, (std::vector<uint32_t>{3, 4, 1}));
+  for (const int64_t wrong : {int64_t{0}, next - 5, next + 100}) {
+    ASSERT_TRUE(skipped.Set({0, 1, wrong, 0, 3, -1}));
+    EXPECT_FALSE(Lengths(file, &lengths, &fault, skipped));
+  }
+}
+
 TEST(RecordLengths, EndsWhenCancelled) {
   const TempFile file(Frame("abc"));
   std::vector<uint32_t> lengths(1);
   Fault fault;
   EXPECT_FALSE(ReadLengths(
-      file.path(), 1, lengths.data(), [] { return true; }, &fault));
+      file.path(), 1, lengths.data(), [] { return true; }, {}, 0, &fault));
   EXPECT_EQ(fault.cause, Cause::kCancelled);
 }
 

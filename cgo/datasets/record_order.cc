@@ -11,11 +11,24 @@ constexpr uint64_t kPartStep =
 constexpr uint64_t kDrawStep = 0x9e3779b97f4a7c15u;
 constexpr int kPassShift = 32;  // passes of a part within one epoch
 
+}  // namespace
+
 int64_t PartSeed(int64_t seed, size_t part) {
   return static_cast<int64_t>(static_cast<uint64_t>(seed) + part * kPartStep);
 }
 
-}  // namespace
+int64_t PassOf(int64_t epoch, int64_t pass) {
+  return epoch + (pass << kPassShift);
+}
+
+size_t DrawPart(int64_t seed, const std::vector<OrderPart>& parts, int64_t at) {
+  auto state = static_cast<uint64_t>(seed);
+  state = SplitMix(&state) + static_cast<uint64_t>(at) * kDrawStep;
+  const auto drawn = static_cast<int64_t>(SplitMix(&state) >> 1);
+  size_t part = 0;
+  while (part + 1 < parts.size() && drawn >= parts[part].threshold) ++part;
+  return part;
+}
 
 PartOrder::PartOrder(const OrderSpec& spec, size_t part)
     : shuffling_(spec.shuffling),
@@ -71,18 +84,6 @@ RecordOrder::RecordOrder(OrderSpec spec)
   }
 }
 
-// Draw returns the part of a position of an epoch.
-size_t RecordOrder::Draw(int64_t at) const {
-  auto state = static_cast<uint64_t>(spec_.seed);
-  state = SplitMix(&state) + static_cast<uint64_t>(at) * kDrawStep;
-  const auto drawn = static_cast<int64_t>(SplitMix(&state) >> 1);
-  size_t part = 0;
-  while (part + 1 < parts_.size() && drawn >= spec_.parts[part].threshold) {
-    ++part;
-  }
-  return part;
-}
-
 int64_t RecordOrder::At(int64_t position) {
   const int64_t epoch = position / spec_.size;
   const int64_t at = spec_.begin + position % spec_.size;
@@ -93,10 +94,12 @@ int64_t RecordOrder::At(int64_t position) {
     epoch_ = epoch;
     drawn_ = 0;
   }
-  for (; drawn_ <= at; ++drawn_) ++taken_[last_ = Draw(drawn_)];
+  for (; drawn_ <= at; ++drawn_) {
+    ++taken_[last_ = DrawPart(spec_.seed, spec_.parts, drawn_)];
+  }
   const OrderPart& part = spec_.parts[last_];
   const int64_t taken = taken_[last_] - 1;
-  const int64_t pass = epoch + (taken / part.records << kPassShift);
+  const int64_t pass = PassOf(epoch, taken / part.records);
   return part.first + parts_[last_].At(pass, taken % part.records);
 }
 

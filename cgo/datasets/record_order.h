@@ -2,6 +2,8 @@
 #ifndef MILLRACE_CGO_DATASETS_RECORD_ORDER_H_
 #define MILLRACE_CGO_DATASETS_RECORD_ORDER_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -38,7 +40,20 @@ struct OrderSpec {
   // For kBuffer, which has all records of the files in one part.
   BufferSizes buffers;
   std::vector<int64_t> counts;  // the records of each file
+
+  // Numbers of the records that are skipped where they come, ascending.
+  std::vector<int64_t> skipped;
 };
+
+// PartSeed returns the seed of the order of a part.
+int64_t PartSeed(int64_t seed, size_t part);
+
+// PassOf returns the number of a pass over a part, which an epoch may read more
+// than once.
+int64_t PassOf(int64_t epoch, int64_t pass);
+
+// DrawPart returns the part of a position of an epoch.
+size_t DrawPart(int64_t seed, const std::vector<OrderPart>& parts, int64_t at);
 
 // PartOrder is the order of one part. Not thread-safe.
 class PartOrder {
@@ -72,6 +87,13 @@ class RecordOrder {
   // At returns the index, over all files, of the record at a position.
   int64_t At(int64_t position);
 
+  // Skips reports whether the record with a number is skipped.
+  bool Skips(int64_t number) const {
+    return !spec_.skipped.empty() &&
+           std::binary_search(spec_.skipped.begin(), spec_.skipped.end(),
+                              number);
+  }
+
   // buffers returns the order of kBuffer, nullptr for other orders.
   BufferOrder* buffers() { return buffers_ ? &*buffers_ : nullptr; }
 
@@ -80,8 +102,6 @@ class RecordOrder {
   int64_t WindowEnd(int64_t position) const;
 
  private:
-  size_t Draw(int64_t at) const;
-
   const OrderSpec spec_;
   std::optional<BufferOrder> buffers_;
   std::vector<PartOrder> parts_;

@@ -78,7 +78,9 @@ bool RecordRows::FindInFile(FileCursor* cursor, size_t n) {
     if (!Matches(header, 8, header + 8) || length > left - kFrame) return false;
     const size_t bytes = kFrame + static_cast<size_t>(length);
     if (!ReadTo(*cursor, at.offset, bytes)) return false;
-    records_.push_back({end_ + kHeader, static_cast<size_t>(length)});
+    if (!cursor->Skips(at.ordinal)) {
+      records_.push_back({end_ + kHeader, static_cast<size_t>(length)});
+    }
     end_ += bytes;
     at.offset += static_cast<int64_t>(bytes);
   }

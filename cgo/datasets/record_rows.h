@@ -16,7 +16,8 @@ namespace millrace {
 // several files and epochs. Not thread-safe.
 class RecordRows {
  public:
-  // Find reads the next n records from a cursor on, and checks their headers.
+  // Find reads the next n records from a cursor on, without those that are
+  // skipped, and checks their headers.
   // It returns false if there are fewer, or at a fault. Afterwards the cursor
   // is after the records, or undefined after false.
   bool Find(FileCursor* cursor, size_t n);

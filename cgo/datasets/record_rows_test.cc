@@ -42,6 +42,17 @@ TEST_F(RecordRowsTest, ReadsAcrossFiles) {
   EXPECT_EQ(Read(&cursor, 2), "none");  // only one is left
 }
 
+TEST_F(RecordRowsTest, SkipsRecords) {
+  files_.epochs = 2;
+  ASSERT_TRUE(files_.skipped.Set({0, 1, 36, 2, 0, 18}));
+  FileCursor cursor(files_);
+  EXPECT_EQ(Read(&cursor, 4), "a0 a2  a0 ");
+  EXPECT_EQ(rows_.behind().epoch, 1);
+  EXPECT_EQ(rows_.behind().ordinal, 1);
+  EXPECT_EQ(Read(&cursor, 2), "a2  ");
+  EXPECT_EQ(Read(&cursor, 1), "none");
+}
+
 TEST_F(RecordRowsTest, ReadsAcrossEpochs) {
   files_.epochs = 2;
   FileCursor cursor(files_);

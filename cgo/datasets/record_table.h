@@ -56,6 +56,13 @@ class RecordTable {
   // file_bytes returns the size of a file.
   int64_t file_bytes(int64_t file) const { return ends_[file]; }
 
+  // Cut marks a file that has more bytes than its records: the rest is not
+  // read. is_cut reports whether a file is marked.
+  void Cut(int64_t file) { cut_.push_back(file); }
+  bool is_cut(int64_t file) const {
+    return std::find(cut_.begin(), cut_.end(), file) != cut_.end();
+  }
+
   // Find returns the location of a record. `file` is the first file to search:
   // 0, or the file of an earlier record.
   Entry Find(int64_t number, int64_t file = 0) const {
@@ -84,6 +91,7 @@ class RecordTable {
       0};                       // records before each file, and the total
   std::vector<int64_t> ends_;   // bytes of each file
   std::vector<int64_t> marks_;  // offset of each 16th record in its file
+  std::vector<int64_t> cut_;    // the marked files
 };
 
 }  // namespace millrace

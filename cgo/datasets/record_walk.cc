@@ -50,11 +50,16 @@ bool RecordWalk::Next(std::string_view* record, bool* end, Fault* fault) {
     }
     switch (reader_.Next(record, fault)) {
       case RecordReader::Outcome::kFault:
+        if (Skip(fault->place.record)) {
+          *fault = Fault();
+          continue;
+        }
         return false;
       case RecordReader::Outcome::kRecord:
         if (files_.counts[at_.file] == reader_.ordinal() - 1) {
           return Miscounted("more", fault);
         }
+        if (files_.skipped.Find(at_.file, reader_.ordinal() - 1)) continue;
         return true;
       case RecordReader::Outcome::kEnd:
         break;
@@ -67,6 +72,21 @@ bool RecordWalk::Next(std::string_view* record, bool* end, Fault* fault) {
     ++at_.file;
     reader_.Close();
   }
+}
+
+// Skip continues after a record that cannot be read, and returns false unless
+// it is to be skipped.
+bool RecordWalk::Skip(int64_t record) {
+  const SkippedRecords::Entry* const entry =
+      files_.skipped.Find(at_.file, record);
+  if (entry == nullptr) return false;
+  const WalkPosition at = position();
+  if (entry->next < 0) {
+    Seek({at.epoch, at.file + 1, 0, 0, at.seen + record});
+  } else if (at.offset != entry->next || at.ordinal != record + 1) {
+    Seek({at.epoch, at.file, entry->next, record + 1, at.seen});
+  }
+  return true;
 }
 
 bool RecordWalk::Miscounted(const std::string& has, Fault* fault) const {

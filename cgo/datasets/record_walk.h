@@ -12,6 +12,7 @@
 #include "fault.h"
 #include "files_ahead.h"
 #include "record_reader.h"
+#include "skipped_records.h"
 
 namespace millrace {
 
@@ -20,6 +21,7 @@ struct FileList {
   std::vector<std::string> names;
   std::vector<int64_t> counts;  // records of each file, -1 if unknown
   int64_t epochs = 1;           // passes over all files, -1: endless
+  SkippedRecords skipped = {};  // records that no reader returns
 
   // Records returns the number of records of a pass, -1 if it is unknown.
   int64_t Records() const;
@@ -67,6 +69,7 @@ class RecordWalk {
 
  private:
   bool NextFile(bool* end, Fault* fault);
+  bool Skip(int64_t record);
   bool Miscounted(const std::string& has, Fault* fault) const;
 
   const FileList& files_;

@@ -54,6 +54,44 @@ TEST_F(RecordWalkTest, ReadsFilesAndEpochsInOrder) {
   EXPECT_EQ(All(Files(-1), 7), "a0 a1 c0 a0 a1 c0 a0 more");
 }
 
+// Skipped records do not come, whether they can be read or not.
+TEST_F(RecordWalkTest, SkipsRecords) {
+  FileList files = Files(2);
+  ASSERT_TRUE(files.skipped.Set({0, 0, 18, 2, 0, -1}));
+  EXPECT_EQ(All(files), "a1 a1 end");
+  std::string damaged = Frame("b0");
+  damaged[12] ^= 1;
+  const std::string last = Frame("b2");
+  const TempFile b(damaged + Frame("b1") + last.substr(0, 5));
+  files.names[1] = b.path();
+  files.counts[1] = 2;
+  ASSERT_TRUE(files.skipped.Set({1, 0, 18, 1, 2, -1}));
+  EXPECT_EQ(All(files), "a0 a1 b1 c0 a0 a1 b1 c0 end");
+  ASSERT_TRUE(files.skipped.Set({1, 0, 18}));
+  EXPECT_EQ(All(files), "a0 a1 b1 fault");
+  files.skipped = {};
+  EXPECT_EQ(All(files), "a0 a1 fault");
+}
+
+TEST(SkippedRecords, HaveOneForm) {
+  SkippedRecords skipped;
+  EXPECT_FALSE(skipped.Set({0, 1}));
+  EXPECT_FALSE(skipped.Set({0, 1, 2, 0, 1, 2}));
+  EXPECT_FALSE(skipped.Set({1, 0, 2, 0, 0, 2}));
+  EXPECT_FALSE(skipped.Set({-1, 0, 2}));
+  EXPECT_FALSE(skipped.Set({0, 0, -2}));
+  const std::vector<int64_t> numbers = {0, 1, 40, 2, 0, 20, 2, 5, -1};
+  ASSERT_TRUE(skipped.Set(numbers));
+  EXPECT_EQ(skipped.Numbers(), numbers);
+  EXPECT_EQ(skipped.Find(2, 5)->next, -1);
+  EXPECT_EQ(skipped.Find(2, 1), nullptr);
+  EXPECT_EQ(skipped.From(2).Numbers(),
+            (std::vector<int64_t>{0, 0, 20, 0, 5, -1}));
+  EXPECT_EQ(skipped.From(2).From(-2).From(1).size(), 2u);
+  EXPECT_EQ(skipped.InOrder({3, 2, 5}), (std::vector<int64_t>{1, 5}));
+  EXPECT_EQ(skipped.CutFiles(), (std::vector<int64_t>{2}));
+}
+
 TEST_F(RecordWalkTest, CountsTheRecordsOfAnEpoch) {
   FileList files = Files(1);
   EXPECT_EQ(files.Records(), 3);

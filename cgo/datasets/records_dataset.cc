@@ -68,7 +68,9 @@ class RecordsDataset : public TypedDataset {
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
     const int64_t records = args_.files.Records();
-    if (judge_ != nullptr) return data::kUnknownCardinality;
+    if (judge_ != nullptr || !args_.files.skipped.empty()) {
+      return data::kUnknownCardinality;
+    }
     return records < 0 ? data::kUnknownCardinality : records;
   }
 
@@ -84,7 +86,7 @@ class RecordsDataset : public TypedDataset {
     TF_RETURN_IF_ERROR(args_.AddFiles(b, &in[0], &in[1]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.first_file, &in[2]));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.buffer_bytes, &in[3]));
-    auto attrs = args_.Attrs(b);
+    auto attrs = args_.Attrs(b, args_.first_file);
     attrs.emplace_back(kPlaced, b->BuildAttrValue(placed_));
     if (judge_ == nullptr) return b->AddDataset(this, in, attrs, output);
     for (auto& attr : good_->form.Attrs()) attrs.push_back(std::move(attr));
@@ -203,6 +205,7 @@ class RecordsDatasetOp : public data::DatasetOpKernel {
   explicit RecordsDatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {
     OP_REQUIRES_OK(ctx, ReadFormat(ctx, &format_));
     OP_REQUIRES_OK(ctx, ctx->GetAttr(kPlaced, &placed_));
+    OP_REQUIRES_OK(ctx, ReadSkipped(ctx, &skipped_));
     OP_REQUIRES_OK(ctx, RecordJudge::Read(ctx, &judge_));
     if (judge_ != nullptr) OP_REQUIRES_OK(ctx, good_.emplace().Read(ctx));
   }
@@ -213,6 +216,7 @@ class RecordsDatasetOp : public data::DatasetOpKernel {
     OP_REQUIRES_OK(ctx, args.ReadFiles(ctx, format_));
     OP_REQUIRES_OK(
         ctx, data::ParseScalarArgument(ctx, kFirstFile, &args.first_file));
+    args.files.skipped = skipped_.From(args.first_file);
     RecordsDataset::Judge judge;
     OP_REQUIRES_OK(ctx, RecordJudge::Create(ctx, judge_, &judge));
     *output = new RecordsDataset(ctx, placed_, std::move(args), good_,
@@ -222,6 +226,7 @@ class RecordsDatasetOp : public data::DatasetOpKernel {
  private:
   Format format_;
   bool placed_;
+  SkippedRecords skipped_;
   std::optional<GoodRecords> good_;
   std::shared_ptr<data::FunctionMetadata> judge_;
 };

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "record_order.h"
+
 namespace millrace {
 
 // Pcg is the generator PCG-DXSM with 128 bits of state, as Go's math/rand/v2
@@ -108,6 +110,42 @@ inline std::vector<int64_t> Arrange(const ArrangeRules& rules, int64_t n,
     }
   }
   return order;
+}
+
+// MixedPart is one of the datasets of a mixture of sequences.
+struct MixedPart {
+  OrderPart sequences;
+  int64_t bins = 0;  // as in ArrangeRules
+};
+
+// Mix returns the order of n sequences that are drawn from several datasets:
+// their numbers in the data. Those of each dataset come in the order of the
+// rules, and in another draw of it when they begin again. `frames` has the
+// lengths of all sequences, or is nullptr where the order does not ask.
+inline std::vector<int64_t> Mix(const ArrangeRules& rules,
+                                const std::vector<MixedPart>& mixed, int64_t n,
+                                const int32_t* frames, int64_t epoch) {
+  std::vector<OrderPart> parts;
+  for (const MixedPart& m : mixed) parts.push_back(m.sequences);
+  std::vector<std::vector<int64_t>> orders(parts.size());
+  std::vector<int64_t> taken(parts.size());
+  std::vector<int64_t> numbers;
+  for (int64_t at = 0; at < n; ++at) {
+    const size_t i = DrawPart(rules.seed, parts, at);
+    const OrderPart& part = parts[i];
+    const int64_t pass = taken[i] / part.records;
+    const int64_t place = taken[i]++ % part.records;
+    if (place == 0) {
+      ArrangeRules own = rules;
+      own.seed = PartSeed(rules.seed, i);
+      own.bins = mixed[i].bins;
+      orders[i] = Arrange(own, part.records,
+                          frames == nullptr ? nullptr : frames + part.first,
+                          PassOf(epoch, pass));
+    }
+    numbers.push_back(part.first + orders[i][place]);
+  }
+  return numbers;
 }
 
 }  // namespace millrace

@@ -43,6 +43,33 @@ TEST(SequenceOrder, SortsWithinBins) {
   }
 }
 
+// A mixture draws from its parts. Each part comes in its order, and in another
+// one when it begins again.
+TEST(SequenceOrder, MixesParts) {
+  const std::vector<MixedPart> parts = {{{0, 4, INT64_MAX / 2}, 0},
+                                        {{4, 3, INT64_MAX}, 0}};
+  const Order order = Mix({Ordering::kDefault, 0, 5}, parts, 40, nullptr, 2);
+  std::vector<int64_t> taken(2);
+  for (int64_t at = 0; at < 40; ++at) {
+    const size_t part =
+        DrawPart(5, {parts[0].sequences, parts[1].sequences}, at);
+    const OrderPart& of = parts[part].sequences;
+    EXPECT_EQ(order[at], of.first + taken[part]++ % of.records) << at;
+  }
+  EXPECT_GT(taken[0], 10);
+  EXPECT_GT(taken[1], 10);
+  const Order drawn = Mix({Ordering::kRandom, 0, 5}, parts, 40, nullptr, 2);
+  EXPECT_NE(drawn, Mix({Ordering::kRandom, 0, 5}, parts, 40, nullptr, 3));
+  Order first, second;
+  for (const int64_t number : drawn) {
+    if (number < 4) (first.size() < 4 ? first : second).push_back(number);
+  }
+  EXPECT_EQ(first, Arrange({Ordering::kRandom, 0, 5}, 4, nullptr, 2));
+  second.resize(4);
+  EXPECT_EQ(second,
+            Arrange({Ordering::kRandom, 0, 5}, 4, nullptr, PassOf(2, 1)));
+}
+
 TEST(SequenceOrder, DividesInParts) {
   EXPECT_EQ(BeginOf(10, 4, 0), 0);
   EXPECT_EQ(BeginOf(10, 4, 1), 3);

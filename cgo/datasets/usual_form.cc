@@ -1,7 +1,9 @@
 #include "usual_form.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "wire.h"
 
@@ -105,14 +107,76 @@ bool Elements(Part list) {
   return true;
 }
 
+// Keys collects the keys of a map. Few maps have more than kMost of them. What
+// is not used is not set, because there are some for each record.
+class Keys {
+ public:
+  // Add reports whether a key is new, and not one too many.
+  bool Add(const Part& part) {
+    const Key key = {part.p, static_cast<size_t>(part.end - part.p)};
+    if (n_ == kMost) return false;
+    if (n_ < kFew) {
+      for (size_t i = 0; i < n_; ++i) {
+        if (Equal(keys_[i], key)) return false;
+      }
+    } else {
+      if (n_ == kFew) {
+        std::memset(slots_, 0, sizeof(slots_));
+        for (size_t i = 0; i < n_; ++i) slots_[Slot(keys_[i])] = Number(i);
+      }
+      const size_t slot = Slot(key);
+      if (slots_[slot] != 0) return false;
+      slots_[slot] = Number(n_);
+    }
+    keys_[n_++] = key;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kFew = 8;  // compared with each other
+  static constexpr size_t kMost = 120;
+  static constexpr size_t kSlots = 256;
+
+  struct Key {
+    const uint8_t* p;
+    size_t n;
+  };
+
+  static bool Equal(const Key& a, const Key& b) {
+    return a.n == b.n && std::memcmp(a.p, b.p, a.n) == 0;
+  }
+
+  static uint8_t Number(size_t i) { return static_cast<uint8_t>(i + 1); }
+
+  // Slot returns the slot of a key, or the one to put it in.
+  size_t Slot(const Key& key) const {
+    uint64_t hash = key.n;
+    for (size_t i = 0; i < key.n; i += sizeof(hash)) {
+      uint64_t part = 0;
+      std::memcpy(&part, key.p + i, std::min(sizeof(part), key.n - i));
+      hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 32;
+    }
+    for (size_t slot = hash % kSlots;; slot = (slot + 1) % kSlots) {
+      if (slots_[slot] == 0 || Equal(keys_[slots_[slot] - 1], key)) return slot;
+    }
+  }
+
+  size_t n_ = 0;
+  Key keys_[kMost];
+  uint8_t slots_[kSlots];  // number of the key, from 1; set with the key kFew
+};
+
 // Map reports whether a map has entries of a key and then a value, which `good`
-// accepts.
+// accepts, and each key once.
 template <typename Good>
 bool Map(Part map, Good good) {
   Part entry, key, value;
+  Keys keys;
   while (!map.empty()) {
     if (!map.Take(wire::kBytes1, &entry) || !entry.Take(wire::kBytes1, &key) ||
-        !entry.TakeAll(wire::kBytes2, &value) || !good(value)) {
+        !keys.Add(key) || !entry.TakeAll(wire::kBytes2, &value) ||
+        !good(value)) {
       return false;
     }
   }

@@ -7,8 +7,8 @@
 namespace millrace {
 
 // UsualForm reports whether a record is an Example encoded as by every library:
-// one map of features, each entry a key and then a value, a list packed or not,
-// and all lengths exact.
+// one map of features, each entry a key and then a value, each key once, a list
+// packed or not, and all lengths exact. A map of very many keys is not usual.
 //
 // TensorFlow's parser, and so ExampleDecoder, accepts many invalid encodings,
 // such as a length that reaches past the record. A strict parser refuses them.

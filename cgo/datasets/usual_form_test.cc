@@ -54,6 +54,25 @@ TEST(UsualForm, RefusesTheRest) {
   }
 }
 
+// Keys are distinct, however many there are.
+TEST(UsualForm, RefusesRepeatedKeys) {
+  for (const int keys : {1, 2, 7, 8, 9, 40, 119}) {
+    std::string map;
+    for (int i = 0; i < keys; ++i) {
+      map += Entry("a feature with the number " + std::to_string(i), Ints({i}));
+    }
+    EXPECT_TRUE(UsualForm(Features(map))) << keys;
+    for (const int again : {0, keys / 2, keys - 1}) {
+      const std::string key =
+          "a feature with the number " + std::to_string(again);
+      EXPECT_FALSE(UsualForm(Features(map + Entry(key, Ints({1})))))
+          << keys << " " << again;
+      EXPECT_TRUE(UsualForm(Features(map + Entry(key + "x", Ints({1})))));
+    }
+  }
+  EXPECT_FALSE(UsualForm(Features(Entry("", Ints({})) + Entry("", Ints({})))));
+}
+
 // A record that is cut anywhere is not of the usual form.
 TEST(UsualForm, RefusesWhatIsCut) {
   const std::string whole = Whole();

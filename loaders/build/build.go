@@ -57,6 +57,9 @@ func datasetOf(t *target.Target) (*dataset.Dataset, error) {
 		return nil, err
 	}
 	d := build(t, steps)
+	if t.Fixed != nil && t.Fixed.SkipBatches > 0 {
+		d = d.Skip(t.Fixed.SkipBatches)
+	}
 	// The plan has chosen the stages and their parallelism: TensorFlow's
 	// rewrites found nothing more to do in these graphs, and cost tens of
 	// milliseconds before the first batch; its autotuner cost a tenth of the

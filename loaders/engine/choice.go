@@ -29,6 +29,10 @@ type Choice struct {
 	// [JumpsInStores].
 	Stored bool
 
+	// Skips says that operations skip records that were found bad before, in a plan whose
+	// other records are Checked.
+	Skips bool
+
 	Timed bool // TensorFlow measures the time of each dataset
 }
 

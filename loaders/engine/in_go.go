@@ -1,11 +1,5 @@
 package engine
 
-import (
-	"slices"
-
-	"millrace/loaders/spec"
-)
-
 // GoStage is a stage of a plan whose work calls Go functions while the graph runs. A graph
 // with such calls runs in the process alone that built it.
 type GoStage struct {
@@ -21,12 +15,6 @@ var inGo = []struct {
 }{
 	{GoStage{"read", "the library of dataset operations is not built for this runtime, so Go reads the files (millrace runtime native)"},
 		func(c Choice) bool { return !c.Own }},
-	{GoStage{"read", "Go reads the sequences of a mixture"},
-		func(c Choice) bool {
-			return c.Own && c.Chunks != nil && c.ReadsByPlace() && c.Mixture != nil
-		}},
-	{GoStage{"processing steps", "Go checks bytes before an image or a sound is decoded from them"},
-		func(c Choice) bool { return slices.ContainsFunc(c.Steps, func(s spec.Step) bool { return s.Decodes }) }},
 }
 
 // InGo lists the stages that call Go functions while the graph runs; none for a plan
@@ -43,4 +31,4 @@ func InGo(c Choice) (list []GoStage) {
 
 // ReadsSequences reports whether a native operation reads the sequences of an epoch in their
 // order, where they are read by their place.
-func ReadsSequences(c Choice) bool { return c.ReadsNatively() && c.ReadsByPlace() && c.Mixture == nil }
+func ReadsSequences(c Choice) bool { return c.ReadsNatively() && c.ReadsByPlace() }

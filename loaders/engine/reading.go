@@ -26,10 +26,10 @@ func (c Choice) ReadsNatively() bool { return c.Own && !c.ChecksRecords() }
 
 // ChecksNatively reports whether, in a plan that [Choice.ChecksRecords], the native
 // operation that reads the files checks the records itself. It does where every record
-// is good that can be decoded, and to finite values if these are required. Then Go is
-// asked only about the other records.
+// is good that can be decoded, has each key once, and to finite values if these are required.
+// Then Go is asked only about the other records.
 func (c Choice) ChecksNatively() bool {
-	if !c.Own || !c.ChecksRecords() || c.RefuseDuplicates || !findsInfinite(c) || stagesRefuse(c) {
+	if !c.Own || !c.ChecksRecords() || !findsInfinite(c) || stagesRefuse(c) {
 		return false
 	}
 	return c.Window == nil && c.Chunks == nil && (c.Bucket == nil || c.Records == nil)
@@ -76,7 +76,7 @@ func (c Choice) ReadsByPlace() bool {
 // changes them before they are cut.
 func (c Choice) CutsFiles() bool {
 	k := c.Chunks
-	if k == nil || c.Records != nil || !c.ReadsNatively() || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() ||
+	if k == nil || c.Records != nil || c.Skips || !c.ReadsNatively() || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() ||
 		!k.Order.IsDefault() || k.Partition > 1 || k.ShuffleSeqs > 1 || len(c.Secondaries)+len(c.Steps) > 0 {
 		return false
 	}

@@ -22,6 +22,7 @@ var native = rewrite{name: "native", rules: []rule{
 
 	{stage: windows, when: byPlace, why: "windows that are read by their place are cut by TensorFlow's operations"},
 	{stage: windows, when: Choice.ChecksRecords, why: "every record is checked before windows are cut"},
+	{stage: windows, when: func(c Choice) bool { return c.Skips }, why: "bad records are skipped before windows are cut"},
 	{stage: windows, when: func(c Choice) bool { return c.Manifest.AllowVarLen }, why: "windows of SequenceExamples are cut by TensorFlow's operations"},
 	{stage: windows, when: lists, why: "windows of records that differ in length are cut by TensorFlow's operations"},
 	{stage: windows, when: remoteFiles, why: "windows are cut natively from files whose records are counted, so not from remote ones"},

@@ -38,6 +38,10 @@ type Plan struct {
 	// them while a graph runs: see [engine.Choice.Checked].
 	RecordsChecked bool
 
+	// RecordsSkipped says that bad records were found before, and that operations skip
+	// them: see [engine.Choice.Skips].
+	RecordsSkipped bool
+
 	// TimeStages has TensorFlow measure how long each dataset of the pipeline works,
 	// which itself takes time. The batches are the same. It turns on tf.data's
 	// autotuner, which may make the buffer of batches larger. States that such a
@@ -63,7 +67,7 @@ func New(s *spec.Spec, o *Options) *Plan {
 
 // Engine returns the choice that decides which engine runs the plan's stages.
 func (p *Plan) Engine() engine.Choice {
-	c := engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages, Checked: p.RecordsChecked}
+	c := engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages, Checked: p.RecordsChecked, Skips: p.RecordsSkipped}
 	if c.Own && engine.JumpsInStores(c) {
 		c.Own, c.Stored = false, true
 	}

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"millrace"
-	"millrace/internal/base/figures"
+	"millrace/graph/dataset/native"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/stage/check"
@@ -25,70 +26,78 @@ import (
 // What was tried: to check in C++ as well. Two checks of one rule differ sooner or later, and
 // the difference would be a batch.
 //
-// The answer: the same check runs when the graph is written, in one pass over the data. If all
-// records are good, the graph reads them as a plan without checks does: the batches are the
-// same. A bad record is the failure that it would be in a run. Where bad records are skipped
-// and there are some, the plan is refused. The checksums of the records and their lengths are
-// compared when the graph runs, so that other data are noticed as far as any reader does.
+// The answer: the same check runs when the graph is written, in one pass over the data. The
+// graph reads the good records as a plan without checks does: the batches are the same. A bad
+// record is the failure that it would be in a run. Where bad records are skipped, the graph has
+// a list of them, and its operations pass over these records without looking at them. The
+// checksums of the other records and their lengths are compared when the graph runs, so that
+// other data are noticed as far as any reader does.
 
-// checked returns a plan that needs no more checks of records. The first bad record, by the
-// order of the files, is the error.
-func checked(ctx context.Context, p *plan.Plan, scan *plan.Scan) (*plan.Plan, error) {
+// checked returns a plan that needs no more checks of records, and the bad records that its
+// operations skip. If a run would not skip them, the first bad record, by the order of the
+// files, is the error.
+func checked(ctx context.Context, p *plan.Plan, scan *plan.Scan) (*plan.Plan, []native.Skip, error) {
 	if !p.Engine().Own || !p.Engine().ChecksRecords() {
-		return p, nil
+		return p, nil, nil
 	}
-	skipped := check.NewQuarantine(p.Spec, p.Quarantine, scan)
-	faults := make([]error, len(p.Files))
+	list := check.NewQuarantine(p.Spec, p.Quarantine, scan)
+	faults, found := make([]error, len(p.Files)), make([][]native.Skip, len(p.Files))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.NumCPU())
 	for i := range p.Files {
 		g.Go(func() error {
-			faults[i] = checkFile(ctx, p, scan.Indexes[i], i, skipped)
+			found[i], faults[i] = checkFile(ctx, p, scan.Indexes[i], i, list)
 			return nil
 		})
 	}
 	g.Wait() // the functions return nil
 	for _, err := range faults {
 		if err != nil {
-			return nil, check.Blame(p.Spec, err)
+			return nil, nil, check.Blame(p.Spec, err)
 		}
 	}
-	if skipped != nil && skipped.Len() > 0 {
-		return nil, refuseSkipped(p, skipped)
-	}
+	skipped := slices.Concat(found...)
 	q := *p
-	q.RecordsChecked = true
-	return &q, nil
+	q.RecordsChecked, q.RecordsSkipped = true, len(skipped) > 0
+	return &q, skipped, nil
 }
 
-// checkFile checks the records of a file.
-func checkFile(ctx context.Context, p *plan.Plan, index *tfrecord.Index, number int, skipped *quarantine.List) error {
+// checkFile checks the records of a file, and returns the bad ones that a run would skip.
+func checkFile(ctx context.Context, p *plan.Plan, index *tfrecord.Index, number int, list *quarantine.List) (skipped []native.Skip, err error) {
 	file, err := tfrecord.OpenFile(index.Path, &tfrecord.ReaderOptions{Compression: p.Manifest.Compression})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := &quarantine.Reader{Reader: file, Index: index, FileNumber: number, Check: check.New(p.Engine())}
 	defer r.Close()
-	if skipped != nil {
-		r.LeaveOut = skipped.LeaveOut
+	var bad int64 // the record that was skipped last
+	if list != nil {
+		r.LeaveOut = func(e quarantine.Entry, cause error) error {
+			bad = e.Ordinal
+			return list.LeaveOut(e, cause)
+		}
 	}
 	for {
 		if ctx.Err() != nil {
-			return millrace.Canceled(ctx, "check of records")
+			return nil, millrace.Canceled(ctx, "check of records")
 		}
-		if _, err := r.Next(); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
+		_, good, err := r.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return skipped, nil
+		case err != nil:
+			return nil, err
+		case !good:
+			skipped = append(skipped, skipOf(r, bad))
 		}
 	}
 }
 
-// refuseSkipped returns the error of a plan whose bad records would be skipped.
-func refuseSkipped(p *plan.Plan, skipped *quarantine.List) error {
-	first := skipped.Locations()[0]
-	e := millrace.Errorf(millrace.ErrModel, "no other process can run the graph of this plan, because Go skips bad records, and there are some: %s, such as this one; "+
-		"write the good ones to new files, or mend them", figures.Of(int64(skipped.Len()), "record"))
-	e.Loader, e.File, e.Record = p.Path, p.Files[first.File].Path, first.Record
-	return e
+// skipOf returns how to skip a bad record that was just read.
+func skipOf(r *quarantine.Reader, record int64) native.Skip {
+	_, next := r.Position()
+	if r.Ended() {
+		next = -1
+	}
+	return native.Skip{File: int64(r.FileNumber), Record: record, Next: next}
 }

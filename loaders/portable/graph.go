@@ -89,15 +89,20 @@ func New(ctx context.Context, p *plan.Plan, scan *plan.Scan, o *Options) (*Graph
 			return nil, err
 		}
 	}
-	ready, err := checked(ctx, p, scan)
+	ready, skipped, err := checked(ctx, p, scan)
 	if err != nil {
 		return nil, err
 	}
-	fixed := build.Fixed{Group: ready.Engine().GroupSize(scan), Prefetch: p.Prefetch}
+	fixed := build.Fixed{Group: ready.Engine().GroupSize(scan), Prefetch: p.Prefetch, Skipped: skipped}
 	before := int64(0)
 	if o != nil && o.State != nil {
-		if fixed.Skip, before, err = beginOf(p, scan, o.State); err != nil {
+		at, err := beginOf(p, scan, o.State)
+		if err != nil {
 			return nil, err
+		}
+		fixed.Skip, fixed.SkipBatches, before = at.Skip, at.Batches, at.Before
+		if p.Engine().Replays() && !ready.Engine().Replays() { // without checks, another operation makes the batches
+			fixed.Skip, fixed.SkipBatches = 0, at.Before
 		}
 	}
 	placed, err := absolute(ready)
@@ -119,6 +124,9 @@ func New(ctx context.Context, p *plan.Plan, scan *plan.Scan, o *Options) (*Graph
 		return nil, err
 	}
 	out.Description, err = describe(p, scan)
+	if len(skipped) > 0 && out.Batches != Infinite {
+		out.Batches = Unknown
+	}
 	if out.Batches > 0 {
 		out.Batches -= before
 	}

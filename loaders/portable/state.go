@@ -8,23 +8,26 @@ import (
 	"millrace/tfbridge"
 )
 
-// State returns the state of a run of the plan after n of its batches: see
-// [run.Pipeline.StateAfter]. A run here and one of a graph continue from the same states.
+// State returns the state of a run of the plan after some of its batches: see
+// [run.Pipeline.StateAfter]. A run here and one of a graph continue from the same states. Where
+// a state does not follow from the number of batches, it is nil, and a run up to there has it.
 func State(p *plan.Plan, scan *plan.Scan, batches int64) (state []byte, err error) {
 	err = withPipeline(p, scan, func(pl *run.Pipeline) error {
-		state, err = pl.StateAfter(batches)
+		if batches < 0 || pl.ComputesStates(batches) {
+			state, err = pl.StateAfter(batches)
+		}
 		return err
 	})
 	return state, err
 }
 
 // beginOf returns where a run from a state begins: see [run.Pipeline.Begin].
-func beginOf(p *plan.Plan, scan *plan.Scan, state []byte) (records, batches int64, err error) {
+func beginOf(p *plan.Plan, scan *plan.Scan, state []byte) (at run.Start, err error) {
 	err = withPipeline(p, scan, func(pl *run.Pipeline) error {
-		records, batches, err = pl.Begin(state)
+		at, err = pl.Begin(state)
 		return err
 	})
-	return records, batches, err
+	return at, err
 }
 
 // withPipeline calls fn with the pipeline of a plan.

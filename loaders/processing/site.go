@@ -2,6 +2,7 @@ package processing
 
 import (
 	"millrace/graph"
+	"millrace/graph/dataset/native"
 	"millrace/internal/base/bytecheck"
 	"millrace/tfbridge"
 )
@@ -11,6 +12,9 @@ import (
 func (b *Site) Checked(name string, x tfbridge.Output, spec *bytecheck.Spec) tfbridge.Output {
 	if b.Portable {
 		return x
+	}
+	if b.NoGo {
+		return native.CheckMedia(b.Scope, name, x, spec)
 	}
 	if spec.Limit == 0 {
 		spec.Limit = bytecheck.DefaultLimit

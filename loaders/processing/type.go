@@ -106,6 +106,7 @@ type Site struct {
 	Prepared    tfbridge.Output // what Prepare returned; set for a step that is [Prepared]
 	Portable    bool            // bytes are decoded without a check, which whoever runs the graph makes
 	DecodeLimit int64           // bytes that a decoder may make of an example's bytes; 0 means the default
+	NoGo        bool            // the graph runs in other processes, so that no operation may call Go
 }
 
 // Tensor returns an output as a tensor with methods.

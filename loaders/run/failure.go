@@ -15,6 +15,12 @@ import (
 	"millrace/tfbridge"
 )
 
+// Explain returns the error of a run here for the failure of the pipeline's graph in another
+// process; see [tfbridge.Failure].
+func (pl *Pipeline) Explain(ctx context.Context, failure error) error {
+	return pl.explain(ctx, failure)
+}
+
 // explain turns a failed step into an error that names its place. The errors of our own
 // operations have a place. TensorFlow's errors name neither file nor record, so after
 // such an error the files are read again, strictly, up to the first record that the

@@ -132,17 +132,11 @@ func (p *pass) replayNumber() int64 {
 // replay starts the iterator at the epoch of a saved state, after the elements that
 // were delivered.
 func (p *pass) replay(header *stateHeader) error {
-	at := header.Position
-	shard, shards := shardOf(p.pipe.Plan)
-	switch {
-	case at == nil || at.Epoch < 0 || at.Record < 0:
-		return stateError(p.pipe.Plan, "the saved state has no position that this loader could begin at")
-	case at.Data != p.pipe.dataDigest():
-		return stateError(p.pipe.Plan, "the data files have changed since the state was saved")
-	case at.Shard != shard || at.Shards != shards:
-		return stateError(p.pipe.Plan, "the state was saved by part %d of %d, and this loader reads part %d of %d", at.Shard, at.Shards, shard, shards)
+	number, err := p.pipe.replayAt(header)
+	if err != nil {
+		return err
 	}
-	p.number = source.ReplayNumber(at.Epoch, at.Record)
+	p.number = number
 	p.rows, p.read, p.batches = header.Rows, header.Read, header.Batches
 	return p.start(p.groupSize(p.batches), p.number)
 }

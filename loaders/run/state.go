@@ -66,7 +66,7 @@ func (pl *Pipeline) encodeState(header *stateHeader, state []byte) (saved []byte
 		return nil, err
 	}
 	header.Plan, header.Keys = id.Batches, id.Keys
-	if e := pl.Plan.Engine(); !e.Seeks() && !e.Replays() {
+	if keepsIterator(pl.Plan.Engine()) && len(state) > 0 {
 		header.Pipeline = id.Pipeline
 	}
 	header.Seed, header.Runtime = pl.Plan.Seed, tfbridge.Version()

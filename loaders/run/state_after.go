@@ -1,80 +1,140 @@
 package run
 
 import (
+	"math"
+
 	"millrace"
+	"millrace/loaders/build/source"
+	"millrace/loaders/engine"
 )
 
 // # States without a run
 //
 // The question: who runs a graph in another process, such as Python, wants the states that a
-// run here saves, and nothing of a run is there but how many batches it took.
+// run here saves, and all that is known of a run there is how many batches it took.
 //
-// The answer: where a run can begin at any record, its state is a position, and the position
-// follows from the number of batches. So a state is computed from that number, and what a
-// state says becomes where a dataset begins.
+// The answer: where a run can begin at any record, or where files are read in order, the number
+// of batches is enough. Elsewhere what was in these batches decides, such as the lengths of
+// records that buckets hold: somebody has to run the loader up to there, and saves its state.
+//
+// The other way is open to all plans: a dataset begins at a position, at an element of an
+// epoch, or it makes the batches before the state once more and skips them.
 
-// StateAfter returns the state of a run after n of its batches, without reading any. A plan
-// whose position depends on the data is an error of class millrace.ErrConfig.
+// ComputesStates reports whether [Pipeline.StateAfter] gives the state after n batches.
+func (pl *Pipeline) ComputesStates(n int64) bool {
+	return n == 0 || pl.seeksByBatches() || pl.readsInOrder()
+}
+
+// seeksByBatches reports whether the position of a run follows from the number of its batches.
+func (pl *Pipeline) seeksByBatches() bool {
+	e := pl.Plan.Engine()
+	return e.Seeks() && e.Bucket == nil && e.BadRecords == nil && !e.Filters()
+}
+
+// readsInOrder reports whether the rows of a run are the records of the files, in their order.
+func (pl *Pipeline) readsInOrder() bool {
+	e := pl.Plan.Engine()
+	return keepsIterator(e) && e.Window == nil && e.Bucket == nil && e.BadRecords == nil && !e.Filters()
+}
+
+// keepsIterator reports whether states have the state of tf.data's iterator.
+func keepsIterator(e engine.Choice) bool { return !e.Seeks() && !e.Replays() }
+
+// StateAfter returns the state of a run after some of its batches, without reading any; see
+// [Pipeline.ComputesStates].
 func (pl *Pipeline) StateAfter(batches int64) ([]byte, error) {
-	if err := pl.checkComputed(); err != nil {
-		return nil, err
-	}
 	if batches < 0 || batches > (1<<62)/pl.Plan.BatchSize {
-		e := millrace.Errorf(millrace.ErrConfig, "there is no state after %d batches", batches)
-		e.Loader = pl.Plan.Path
-		return nil, e
+		return nil, pl.configError("there is no state after %d batches", batches)
+	}
+	if !pl.ComputesStates(batches) {
+		return nil, pl.configError("a state of this loader does not follow from the number of batches")
+	}
+	if batches == 0 {
+		return pl.stateOf(0, 0)
 	}
 	rows := batches * pl.Plan.BatchSize
 	if all, known := pl.Plan.Rows(pl.Scan); known && rows > all {
 		if rows-all >= pl.Plan.BatchSize {
-			e := millrace.Errorf(millrace.ErrConfig, "the run has %d rows, which are fewer than %d batches of %d", all, batches, pl.Plan.BatchSize)
-			e.Loader = pl.Plan.Path
-			return nil, e
+			return nil, pl.configError("the run has %d rows, which are fewer than %d batches of %d", all, batches, pl.Plan.BatchSize)
 		}
 		rows = all // the last batch has fewer
 	}
-	at := &position{Data: pl.dataDigest()}
-	at.Shard, at.Shards = shardOf(pl.Plan)
-	if size := pl.epochExamples; size > 0 {
-		at.Epoch, at.Record = rows/size, rows%size
-	}
-	return pl.encodeState(&stateHeader{Batches: batches, Rows: rows, Group: pl.GroupSize, Position: at}, nil)
+	return pl.stateOf(batches, rows)
 }
 
-// Begin returns where a run from a state begins: how many records come before, through all
-// epochs, and how many batches. Its errors are those of a run from the state, and those of
-// [Pipeline.StateAfter] about the plan.
-func (pl *Pipeline) Begin(state []byte) (records, batches int64, err error) {
-	if err := pl.checkComputed(); err != nil {
-		return 0, 0, err
+// stateOf returns a state without that of an iterator.
+func (pl *Pipeline) stateOf(batches, rows int64) ([]byte, error) {
+	header := &stateHeader{Batches: batches, Rows: rows, Group: pl.GroupSize}
+	if keepsIterator(pl.Plan.Engine()) {
+		header.Skip = batches
+		return pl.encodeState(header, nil)
 	}
+	header.Position = &position{Data: pl.dataDigest()}
+	header.Position.Shard, header.Position.Shards = shardOf(pl.Plan)
+	if size := pl.epochExamples; size > 0 {
+		header.Position.Epoch, header.Position.Record = rows/size, rows%size
+	}
+	return pl.encodeState(header, nil)
+}
+
+// Start says where a dataset begins that continues from a state. Only one of Skip and Batches
+// is not 0.
+type Start struct {
+	Skip    int64 // as [target.Fixed] has it
+	Batches int64 // how many batches the dataset makes and skips
+	Before  int64 // how many batches the run has delivered
+}
+
+// Begin returns where a dataset begins that continues from a state. Its errors are those of a run
+// from the state.
+func (pl *Pipeline) Begin(state []byte) (at Start, err error) {
 	header, holding, err := pl.decodeState(state)
 	if err != nil {
-		return 0, 0, err
+		return at, err
 	}
-	records, err = pl.beginOf(header, holding)
-	return records, header.Batches, err
+	e := pl.Plan.Engine()
+	at = Start{Batches: header.Batches, Before: header.Batches}
+	switch {
+	case e.Filters():
+		return at, nil
+	case e.Replays():
+		number, err := pl.replayAt(header)
+		return Start{Skip: number, Before: header.Batches}, err
+	case !e.Seeks():
+		return at, nil
+	}
+	begin, err := pl.beginOf(header, holding)
+	if err != nil {
+		return at, err
+	}
+	if e.Bucket == nil && (e.Records != nil || e.Window == nil) {
+		return Start{Skip: begin, Before: header.Batches}, nil
+	}
+	if shard, shards := shardOf(pl.Plan); header.Position.Shard != shard || header.Position.Shards != shards {
+		return at, stateError(pl.Plan, "the state was saved by part %d of %d, and only a run in Go can continue from it as part %d of %d",
+			header.Position.Shard, header.Position.Shards, shard, shards)
+	}
+	return at, nil
 }
 
-// checkComputed returns an error if the position of a run does not follow from how many batches
-// it took, or if a dataset cannot begin there without Go.
-func (pl *Pipeline) checkComputed() error {
-	e, why := pl.Plan.Engine(), ""
+// replayAt returns the number of the element at which a run from a state begins.
+func (pl *Pipeline) replayAt(header *stateHeader) (number int64, err error) {
+	at := header.Position
+	shard, shards := shardOf(pl.Plan)
 	switch {
-	case e.HoldsPositions() || e.Bucket != nil:
-		why = "buckets hold records back"
-	case e.BadRecords != nil:
-		why = "bad records are skipped"
-	case e.Filters():
-		why = "how many records are filtered is not known before they are read"
-	case !e.Seeks():
-		why = "the records have no positions; shuffle_mode exact or block, shard or range give them some"
-	case e.Records == nil && e.Window != nil:
-		why = "windows are shuffled in buffers; use shuffle_mode exact or block"
-	default:
-		return nil
+	case at == nil || at.Epoch < 0 || at.Record < 0 || at.Epoch > math.MaxInt64>>41 || at.Record > 1<<40-1:
+		return 0, stateError(pl.Plan, "the saved state has no position that this loader could begin at")
+	case at.Data != pl.dataDigest():
+		return 0, stateError(pl.Plan, "the data files have changed since the state was saved")
+	case at.Shard != shard || at.Shards != shards:
+		return 0, stateError(pl.Plan, "the state was saved by part %d of %d, and this loader reads part %d of %d", at.Shard, at.Shards, shard, shards)
 	}
-	err := millrace.Errorf(millrace.ErrConfig, "a state of this loader does not follow from the number of batches: %s", why)
-	err.Loader = pl.Plan.Path
-	return err
+	return source.ReplayNumber(at.Epoch, at.Record), nil
+}
+
+// configError returns an error about the config of the plan.
+func (pl *Pipeline) configError(format string, args ...any) error {
+	e := millrace.Errorf(millrace.ErrConfig, format, args...)
+	e.Loader = pl.Plan.Path
+	return e
 }

@@ -11,6 +11,7 @@ are those that the program and Go read.
 
 from millrace._commands import cardinality, check, convert, graph, load, load_graph, order_hash, plan, state
 from millrace._errors import ConfigError, DataError, Error, LimitError, PlanError, StateError, SystemError
+from millrace._failures import explain
 from millrace._graph import Graph, Tensor
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "cardinality",
     "check",
     "convert",
+    "explain",
     "graph",
     "load",
     "load_graph",

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
-from millrace import _graph, _program
+from millrace import _failures, _graph, _program
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -63,8 +63,7 @@ def graph(
     """Writes the dataset of a config to a file, and returns what is in it.
 
     The keys are those of the sidecar, FILE.json, and `library`, the path of the library of
-    operations that the graph needs. With a state the dataset begins where that was saved. A plan
-    that calls Go is a `PlanError`, which says which stages do and why.
+    operations that the graph needs. With a state the dataset begins where that was saved.
     """
     command = ["graph", os.fspath(config), "--out", os.fspath(out), "--json"]
     command += _config_flags(seed, root, keep, args) + (["--overwrite"] if overwrite else [])
@@ -106,17 +105,22 @@ def load(
       args: other arguments of the config to replace, by their names.
       state: of a run, here or in Go: the dataset begins behind it. See `state`.
 
+    A loop over the dataset raises a `DataError` with file, record, feature and value of a bad
+    record; within `model.fit` the failure is TensorFlow's, which `explain` turns into the same.
+
     Raises:
       ConfigError: the config is wrong; `problems` has all of it, with lines and columns.
       DataError: a data file is damaged, or not as the manifest says.
-      PlanError: a stage of the plan calls Go.
+      PlanError: the library of operations is not there.
       StateError: the state belongs to another config or other data.
     """
     replaced = _args(args, mode, shard, epochs)
     with tempfile.TemporaryDirectory(prefix="millrace-") as folder:
         file = pathlib.Path(folder) / "graph.pb"
         made = graph(config, file, seed=seed, root=root, keep=keep, args=replaced, state=state)
-        return _graph.Graph.read(file).open(made["library"])
+        dataset = _graph.Graph.read(file).open(made["library"])
+    explain = _failures.explainer(os.fspath(config), _config_flags(seed, root, keep, replaced))
+    return _failures.explained(dataset, explain)
 
 
 def state(
@@ -132,9 +136,10 @@ def state(
 ) -> bytes:
     """Returns the state of a run after some batches, for `load(..., state=...)` and for Go.
 
-    Keep it with the checkpoint of the model. It takes less than a kilobyte. The other arguments
-    are those that the run was loaded with, the seed above all. A config whose records have no
-    positions is a `ConfigError` that says what to change.
+    Keep it with the checkpoint of the model. It takes about a kilobyte. The other arguments
+    are those that the run was loaded with, the seed above all. Where records have positions and
+    where files are read in order it takes no time; with buckets, chunks, bad_records or windows of
+    drawn sizes the program reads the batches before the state.
     """
     flags = _config_flags(seed, root, (), _args(args, mode, shard, epochs))
     with tempfile.TemporaryDirectory(prefix="millrace-") as folder:

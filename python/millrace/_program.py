@@ -45,13 +45,13 @@ def _environment() -> dict[str, str]:
     return env
 
 
-def run(arguments: Sequence[str]) -> str:
-    """Runs a command and returns what it prints. Its failure is an `Error`."""
+def run(arguments: Sequence[str], text: str = "") -> str:
+    """Runs a command with a text as its input and returns what it prints. Its failure is an `Error`."""
     try:
         done = subprocess.run(
             [program(), *arguments],
             env=_environment(),
-            stdin=subprocess.DEVNULL,
+            input=text,
             capture_output=True,
             text=True,
             check=False,

@@ -117,27 +117,84 @@ def test_errors_have_the_words_of_the_program(data: Any) -> None:
         millrace.load(data.config(**SHUFFLED), shard=(3, 3))
 
 
-def test_refuses_what_needs_go(data: Any) -> None:
-    config = data.config(**SHUFFLED, bad_records={"skip": 5})
-    assert_same(millrace.load(config), dumped(config))
+def damage(data: Any) -> None:
+    """Damages the data of the last record of the second file."""
     path = data.folder / "data" / "b.tfrecords"
     content = bytearray(path.read_bytes())
-    content[-8] ^= 1  # in the data of the last record
+    content[-8] ^= 1
     path.write_bytes(content)
-    with pytest.raises(millrace.PlanError, match="Go skips bad records, and there are some: 1 record"):
-        millrace.load(config)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_skips_bad_records(data: Any, order: str) -> None:
+    damage(data)
+    config = data.config(**{"bad_records": {"skip": 5}, **ORDERS[order]})
+    dataset = millrace.load(config)
+    assert_same(dataset, dumped(config))
     assert "in_go" not in millrace.plan(config)
+    limited = data.config(**{**ORDERS[order], "bad_records": {"skip": 0}})
+    with pytest.raises(millrace.DataError, match=r"b\.tfrecords.*record 11.*the 1st bad record"):
+        millrace.load(limited)
+
+
+def words_in_go(config: pathlib.Path) -> str:
+    done = subprocess.run([_program.program(), "dump", str(config)], capture_output=True, text=True)
+    assert done.returncode == 3
+    return done.stderr.strip().removeprefix("millrace: ")
 
 
 def test_damaged_record_has_its_place(data: Any) -> None:
-    path = data.folder / "data" / "b.tfrecords"
     config = data.config(**SHUFFLED)
     dataset = millrace.load(config)
-    content = bytearray(path.read_bytes())
-    content[-8] ^= 1  # in the data of the last record
-    path.write_bytes(content)
-    with pytest.raises(tf.errors.DataLossError, match=r"b\.tfrecords.*record 11 .*the data checksum does not match"):
+    damage(data)
+    with pytest.raises(millrace.DataError, match=r"b\.tfrecords.*record 11 .*checksum") as failed:
         list(dataset)
+    assert str(failed.value) == words_in_go(config)
+    assert isinstance(failed.value.__cause__, tf.errors.DataLossError)
+    with pytest.raises(millrace.DataError, match="record 11"):
+        list(dataset.as_numpy_iterator())
+
+
+def test_bad_values_have_the_words_of_go(data: Any) -> None:
+    features = {"id": tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))}
+    bad = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+    with tf.io.TFRecordWriter(str(data.folder / "data" / "b.tfrecords")) as writer:
+        for record in (data.record(1), bad):
+            writer.write(record)
+    config = data.config()
+    dataset = millrace.load(config)
+    with pytest.raises(millrace.DataError, match=r"b\.tfrecords.*record 1.*feature") as failed:
+        list(dataset)
+    assert str(failed.value) == words_in_go(config)
+
+
+def test_explains_failures_within_fit(data: Any) -> None:
+    dataset = millrace.load(data.config(**SHUFFLED))
+    damage(data)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(tf.errors.OpError) as failed:
+        model.fit(dataset.map(lambda b: (b["x"], tf.cast(b["id"], tf.float32))), verbose=0)
+    explained = millrace.explain(failed.value, dataset)
+    assert isinstance(explained, millrace.DataError) and "record 11" in str(explained)
+    with pytest.raises(TypeError, match="millrace.load"):
+        millrace.explain(failed.value, dataset.take(1))
+
+
+def test_in_a_function(data: Any) -> None:
+    dataset = millrace.load(data.config())
+
+    @tf.function
+    def total() -> tf.Tensor:
+        n = tf.constant(0, tf.int64)
+        for batch in dataset:
+            n += tf.reduce_sum(batch["id"])
+        return n
+
+    assert int(total()) == sum(range(50))
+    iterator = iter(dataset)
+    step = tf.function(lambda it: next(it)["id"])
+    assert step(iterator).shape == (4,) and next(iterator)["id"].shape == (4,)
 
 
 def test_graph_files(data: Any, tmp_path: pathlib.Path) -> None:
@@ -160,8 +217,26 @@ def test_states(data: Any) -> None:
     assert millrace.cardinality(rest) == len(whole) - 7 and len(state) < 2048
     with pytest.raises(millrace.StateError, match="seed"):
         millrace.load(config, state=state, seed=6)
-    with pytest.raises(millrace.ConfigError, match="no positions"):
-        millrace.state(data.config(), 7)
+
+
+STATES: dict[str, dict[str, Any]] = {
+    **ORDERS,
+    "compressed": {"shuffle": True, "num_shuffle_buffer_elements": 9, "num_filenames_shuffle_buffer": 2, "num_mix_files": 2},
+    "skipped": {**SHUFFLED, "bad_records": {"skip": 3}, "epochs": 2},
+}
+
+
+@pytest.mark.parametrize("order", STATES)
+def test_states_of_every_order(data: Any, order: str) -> None:
+    """A state after some batches is one for Python and for Go."""
+    if order == "skipped":
+        damage(data)
+    config = data.config(**STATES[order])
+    whole = [b["id"].numpy().tolist() for b in millrace.load(config).take(20)]
+    for n in (0, 5):
+        state = millrace.state(config, n)
+        rest = millrace.load(config, state=state).take(20 - n)
+        assert [b["id"].numpy().tolist() for b in rest] == whole[n:]
 
 
 def test_order_hash(data: Any) -> None:

@@ -24,14 +24,35 @@ type SequenceOrder struct {
 	Shard, Shards int64
 
 	Threads int64 // readers; default 1
+
+	// Parts are the datasets of a mixture, from which Size sequences are drawn; First is 0
+	// then. Empty: the sequences are those from First on.
+	Parts []SequencePart
+
+	Skip []Skip // records that do not come
+}
+
+// SequencePart is a dataset of a mixture of sequences.
+type SequencePart struct {
+	OrderPart
+	Bins int64 // number of bins for its sequences; only laplace has some
 }
 
 // EpochSequences returns the records of an epoch, an int64 scalar, in its order. Each is a
 // string that carries its place. A bad record is a failure, as in [OrderedRecords].
 func EpochSequences(s *graph.Scope, o *SequenceOrder, epoch tfbridge.Output) *dataset.Dataset {
 	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
-	return add(s, opEpochSequences, specs, attrs{
+	all := attrs{
 		"ordering": o.Ordering, "bins": o.Bins, "seed": o.Seed, "first": o.First, "size": o.Size,
 		"partition": max(o.Partition, 1), "shard": o.Shard, "shards": max(o.Shards, 1), "threads": max(o.Threads, 1),
-	}, o.Filenames, o.Counts, o.Lengths, o.Frames, epoch)
+	}
+	var parts []int64
+	for _, p := range o.Parts {
+		parts = append(parts, p.First, p.Records, p.Threshold, p.Bins)
+	}
+	if len(parts) > 0 {
+		all["parts"] = parts
+	}
+	addSkips(s, opEpochSequences, o.Skip, nil, all)
+	return add(s, opEpochSequences, specs, all, o.Filenames, o.Counts, o.Lengths, o.Frames, epoch)
 }

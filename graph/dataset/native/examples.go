@@ -23,6 +23,9 @@ type ExamplesOptions struct {
 	// Check decides which bad records are skipped. Nil: the first one is a failure.
 	// With a Check the number of batches is unknown.
 	Check Check
+	// Skip lists records that do not come; without a Check. The number of batches is
+	// unknown then, too.
+	Skip []Skip
 }
 
 // Examples returns batches of the Examples in files, the features as
@@ -78,7 +81,9 @@ func (o *ExamplesOptions) attrs(s *graph.Scope, op string) attrs {
 		o = &ExamplesOptions{}
 	}
 	limit.Between(0, math.MaxInt64).Check(s, op+": threads", o.Threads)
-	return attrs{"compression": compression(s, op, o.Compression), "threads": max(o.Threads, 1)}
+	all := attrs{"compression": compression(s, op, o.Compression), "threads": max(o.Threads, 1)}
+	addSkips(s, op, o.Skip, o.Check, all)
+	return all
 }
 
 // The default and the maximum number of bytes that a native dataset reads at a time.

@@ -35,6 +35,7 @@ const (
 	opCheckedOrderedSequences = "MillraceJudgedOrderedSequenceBatchDataset"
 
 	opRecordLengths   = "MillraceRecordLengths"
+	opCheckMedia      = "MillraceCheckMedia"
 	opRecords         = dataset.RecordsOp
 	opCheckedRecords  = "MillraceJudgedRecordsDataset"
 	opDecodeExamples  = "MillraceDecodeExamples"

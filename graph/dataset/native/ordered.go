@@ -37,6 +37,10 @@ type Order struct {
 	Size    int64 // number of positions to read in each epoch's order
 	Epochs  int64 // passes over the records; 0: endless
 	Threads int64 // threads that read; default 1
+
+	// Skip lists records that do not come, without a Check: their positions are passed
+	// over. Windows cannot do without a record.
+	Skip []Skip
 }
 
 // OrderPart is one of the datasets of an [Order].
@@ -75,8 +79,9 @@ func (o *OrderedOptions) check() Check {
 // in a file or record is a *millrace.Error with its file, record, offset and feature.
 // It is reported after all preceding batches, and is sticky.
 func OrderedExamples(s *graph.Scope, order *Order, features []Feature, o *OrderedOptions) *dataset.Dataset {
-	check, more := o.check(), order.attrs()
+	check := o.check()
 	op := check.op(opOrderedExamples, opCheckedOrderedExamples)
+	more := order.skipping(s, op, check)
 	static, inputs := order.batches(s, op, o)
 	return addDecoder(s, op, features, static, more, append(inputs, check.add(s, more)...)...)
 }
@@ -86,14 +91,14 @@ func OrderedSequences(s *graph.Scope, order *Order, q *Sequence, o *OrderedOptio
 	check := o.check()
 	op := check.op(opOrderedSequences, opCheckedOrderedSequences)
 	static, inputs := order.batches(s, op, o)
-	return q.addChecked(s, op, static, order.attrs(), check, inputs...)
+	return q.addChecked(s, op, static, order.skipping(s, op, check), check, inputs...)
 }
 
 // OrderedRecords returns the records of files in a computed order, each a string that
 // carries its location, for a later [Parse] or [Decode] with PlacedFiles.
 func OrderedRecords(s *graph.Scope, order *Order) *dataset.Dataset {
 	specs := []graph.Spec{{DType: tfbridge.String, Shape: tfbridge.ScalarShape()}}
-	variant := s.Op1(opOrderedRecords, order.attrs(), order.inputs(s, opOrderedRecords)...)
+	variant := s.Op1(opOrderedRecords, order.skipping(s, opOrderedRecords, nil), order.inputs(s, opOrderedRecords)...)
 	if s.Err() != nil {
 		return none(s)
 	}
@@ -131,6 +136,13 @@ func (o *Order) inputs(s *graph.Scope, op string) []tfbridge.Input {
 	return []tfbridge.Input{o.Filenames, o.Counts, o.Lengths, s.Const(parts), start}
 }
 
+// skipping returns the attributes of an operation that can skip records.
+func (o *Order) skipping(s *graph.Scope, op string, check Check) attrs {
+	all := o.attrs()
+	addSkips(s, op, o.Skip, check, all)
+	return all
+}
+
 // attrs returns the attributes that operations over an order have in common.
 func (o *Order) attrs() attrs {
 	epochs := o.Epochs
@@ -148,8 +160,11 @@ func (o *Order) attrs() attrs {
 // as [Order] takes them. Filenames is a string vector, and counts how many records each file
 // has, an int64 vector. It reads the headers of the records when it runs, and no data. A
 // damaged header is a *millrace.Error with its place, and so is another number of records.
-func RecordLengths(s *graph.Scope, filenames, counts tfbridge.Output) tfbridge.Output {
-	return s.Op1(opRecordLengths, nil, filenames, counts)
+// The header of a record to skip is not read.
+func RecordLengths(s *graph.Scope, filenames, counts tfbridge.Output, skip []Skip) tfbridge.Output {
+	all := attrs{}
+	addSkips(s, opRecordLengths, skip, nil, all)
+	return s.Op1(opRecordLengths, all, filenames, counts)
 }
 
 // WindowForm says which windows of one size the records of files make, and which of them

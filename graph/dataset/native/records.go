@@ -28,6 +28,10 @@ type RecordsOptions struct {
 	// that cannot be read is a failure, and all others are returned.
 	Check Check
 	Good  *GoodRecords
+
+	// Skip lists records that do not come; without a Check. Its file indices count from
+	// FirstFile.
+	Skip []Skip
 }
 
 // GoodRecords describes the features that a record must decode to.
@@ -79,6 +83,7 @@ func Records(s *graph.Scope, filenames, counts tfbridge.Output, o *RecordsOption
 		o.Good.attrs(s, op, all)
 		inputs = append(inputs, o.Check.add(s, all)...)
 	}
+	addSkips(s, op, o.Skip, o.Check, all)
 	variant := s.Op1(op, all, inputs...)
 	if s.Err() != nil {
 		return none(s)

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "61baba0d0db4b7be"
+const digest = "fe214e4abdae382b"

@@ -52,13 +52,19 @@ func (b *groups) order() *native.SequenceOrder {
 		Filenames: s.Const(paths), Counts: s.Const(target.Int64Vector(counts)), Lengths: b.records.Lengths(s), Frames: b.sequenceFrames(s),
 		Ordering: string(config.Chunks.Order.Kind), Bins: config.Chunks.Order.BinsOf(size), Seed: b.Seed,
 		First: order.FirstSequence(config), Size: size, Partition: config.Chunks.Partition,
-		Threads: max(b.Reading.Parallel, b.Parse.Parallel),
+		Threads: max(b.Reading.Parallel, b.Parse.Parallel), Skip: b.Skips(),
 	}
 	if config.Chunks.Order.IsDefault() {
 		o.Ordering = string(chunks.Default)
 	}
 	if config.Records != nil {
 		o.Shard, o.Shards = config.Records.Shard, config.Records.Shards
+	}
+	if config.Mixture != nil {
+		o.First = 0
+		for _, part := range order.New(config, b.Scan).Spec().Parts {
+			o.Parts = append(o.Parts, native.SequencePart{OrderPart: native.OrderPart(part), Bins: config.Chunks.Order.BinsOf(part.Records)})
+		}
 	}
 	return o
 }
@@ -90,6 +96,13 @@ func (b *groups) part(d *dataset.Dataset, parts int64, epoch tfbridge.Output) *d
 	k := graph.FloorMod(s, epoch, s.Const(parts))
 	begin := graph.Add(s, graph.Mul(s, k, size), graph.Minimum(s, k, longer))
 	more := graph.Cast(s, graph.Less(s, k, longer), tfbridge.Int64)
+	if len(b.Skips()) > 0 { // the part counts the skipped records, too
+		end := graph.Add(s, begin, graph.Add(s, size, more))
+		return d.Filter("in_part", func(s *graph.Scope, args []tfbridge.Output) tfbridge.Output {
+			number, _ := b.records.NumberOf(s, args[0])
+			return graph.LogicalAnd(s, graph.GreaterEqual(s, number, begin), graph.Less(s, number, end))
+		})
+	}
 	return d.SkipOutput(begin).TakeOutput(graph.Add(s, size, more))
 }
 

@@ -15,6 +15,7 @@ func (b *Builder) nativeOptions() *native.ExamplesOptions {
 		BatchSize: b.batch.Size, Size: b.JoinedSize(), Epochs: b.Repeat.Epochs, Drop: b.drops(),
 		Compression: b.Reading.Compression.TensorFlow(), BufferBytes: b.Reading.BufferBytes,
 		Threads: max(b.Parse.Parallel, 2), // the next file is always inflated ahead
+		Skip:    b.Skips(),
 	}
 	if b.Engine.ChecksRecords() {
 		o.Check = b.Feed().CheckDoubtful

@@ -50,7 +50,7 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 	if s.Err() != nil {
 		return tfbridge.Output{}
 	}
-	site := &processing.Site{Scope: s, Portable: x.target.Portable}
+	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil}
 	if x.Random {
 		site.Seed = seedOf(s, x.Index)
 	}

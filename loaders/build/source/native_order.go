@@ -26,7 +26,7 @@ func (r *Records) NativeOrder() *native.Order {
 	o := &native.Order{
 		Filenames: s.Const(paths), Counts: s.Const(target.Int64Vector(counts)), Lengths: r.Lengths(s),
 		Shuffling: string(order.Shuffling), Seed: order.Seed, Block: order.Block, Mixed: order.Mixed,
-		Begin: order.Begin, Size: order.Size, Epochs: r.Repeat.Epochs,
+		Begin: order.Begin, Size: order.Size, Epochs: r.Repeat.Epochs, Skip: r.Skips(),
 		Threads: max(r.Reading.Parallel, r.Parse.Parallel),
 	}
 	for _, part := range order.Parts {
@@ -66,7 +66,7 @@ func (r *Records) OrdersNatively() bool {
 func (r *Records) Lengths(s *graph.Scope) tfbridge.Output {
 	if r.Fixed != nil {
 		paths, counts := r.CountedFiles()
-		return native.RecordLengths(s, s.Const(paths), s.Const(target.Int64Vector(counts)))
+		return native.RecordLengths(s, s.Const(paths), s.Const(target.Int64Vector(counts)), r.Skips())
 	}
 	out := []graph.Spec{{DType: tfbridge.Uint32, Shape: tfbridge.MakeShape(-1)}}
 	lengths := func(context.Context, []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {

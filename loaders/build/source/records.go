@@ -82,6 +82,7 @@ func (r *Records) LocatedOptions(first tfbridge.Output) *native.RecordsOptions {
 	if r.Engine.ChecksNatively() {
 		o.Check, o.Good = r.Feed().CheckDoubtful, r.goodRecords()
 	}
+	o.Skip = r.Skips()
 	return o
 }
 

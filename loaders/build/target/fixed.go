@@ -1,11 +1,30 @@
 package target
 
-import "millrace/loaders/engine"
+import (
+	"millrace/graph/dataset/native"
+	"millrace/loaders/engine"
+)
 
 // Fixed are the values of a dataset that no run feeds, for a graph that is written to a
 // file: the same values as in [Feeds]. Such a dataset yields the tensors of the plan alone: where
 // a run would need the positions of records for its states, it does without.
-type Fixed struct{ Group, Skip, Prefetch int64 }
+type Fixed struct {
+	Group, Skip, Prefetch int64
+
+	SkipBatches int64 // batches to skip at the start, where Skip cannot say where that is
+
+	// Skipped are the bad records that a run would skip, sorted by file and record. The plan
+	// says [engine.Choice.Skips] if there are any.
+	Skipped []native.Skip
+}
+
+// Skips returns the records that operations skip, because they were found bad before.
+func (t *Target) Skips() []native.Skip {
+	if t.Fixed == nil {
+		return nil
+	}
+	return t.Fixed.Skipped
+}
 
 // HoldsPositions reports whether batches carry the positions of their records: see
 // [engine.Choice.HoldsPositions].

@@ -17,6 +17,7 @@ func Commands(c *cli.Program) []*cobra.Command {
 		graphCommand(c),
 		exportProcessingCommand(c),
 		stateCommand(c),
+		explainFailureCommand(c),
 		inspectCommand(c),
 		indexCommand(c),
 		convertCommand(c),

@@ -41,7 +41,7 @@ absolute.
 A plan that calls Go functions cannot run elsewhere. graph refuses it, and says
 which stages call Go and why; millrace plan prints the same. Where the config
 has records checked (bad_records, check_finite, duplicate_features), graph reads
-and checks all of them first.`,
+and checks all of them first. The graph has a list of the bad ones that it skips.`,
 		Example: `  millrace graph examples/digits/predict.json --out predict.pb
   millrace graph loader.json -o train.pb --seed 7 --overwrite
   jq .tensors train.pb.json`,

@@ -1,7 +1,9 @@
 package datasets
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -29,13 +31,14 @@ func stateCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state CONFIG --batches N --out FILE",
 		Short: "Write the state of a loader after some batches",
-		Long: `Write the state that a run of a loader config has after N batches, without
-reading them: for runs of a graph in other processes. Runs in Go go on from it
-as well, and millrace graph --state begins there.
+		Long: `Write the state that a run of a loader config has after N batches: for runs of
+a graph in other processes. Runs in Go continue from it as well, and
+millrace graph --state begins there.
 
-The config has to give records positions: shuffle_mode exact or block, buffers
-over plain local files, shard or range, and neither buckets nor bad_records. The
-position then follows from the number of batches.`,
+Where records have positions, and where files are read in order, the state
+follows from the number of batches, and no record is read. With buckets, chunks,
+bad_records and windows of drawn sizes it depends on the data: then the batches
+are read.`,
 		Example: `  millrace state loader.json --seed 7 --batches 1200 --out train.state
   millrace graph loader.json --seed 7 --state train.state --out rest.pb`,
 		Args: cli.Exactly("CONFIG"),
@@ -69,10 +72,34 @@ func (w *stateWriter) write(ctx context.Context, plan *loaders.Plan) error {
 		return err
 	}
 	state, err := portable.State(plan, scan, w.batches)
+	if err == nil && state == nil {
+		state, err = savedAfter(ctx, plan, w.batches)
+	}
 	if err != nil {
 		return err
 	}
 	return output.WriteFile(w.path, state, w.overwrite)
+}
+
+// savedAfter runs a loader for some batches, at least one, and returns its state after them.
+func savedAfter(ctx context.Context, plan *loaders.Plan, batches int64) (state []byte, err error) {
+	l, err := loaders.OpenPlan(plan, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	n := int64(0)
+	for b, err := range l.Run(ctx, &loaders.RunOptions{SaveEvery: batches}) {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n == batches {
+			return bytes.Clone(b.State()), nil
+		}
+	}
+	e := millrace.Errorf(millrace.ErrConfig, "the run has %d batches, which are fewer than %d", n, batches)
+	e.Loader = plan.Path
+	return nil, e
 }
 
 // mostState bounds a file with a state.
