@@ -15,6 +15,7 @@
 //	go run ./bench -only records -rounds 3    records of several kinds alone
 //	go run ./bench -only convert -rounds 1    writing and converting alone
 //	go run ./bench -only sequences -rounds 3  windows and lists alone
+//	go run ./bench -only sweep -rounds 3      every setting of the config, in a quarter of an hour
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
@@ -43,6 +44,7 @@ type settings struct {
 	tableMB  int // size of the tables to convert
 	strict   bool
 	only     string // "" = everything
+	setting  string // only settings of the sweep with this text in their names
 	overload time.Duration
 }
 
@@ -57,6 +59,7 @@ const (
 	onlySequences = "sequences"
 	onlyConvert   = "convert"
 	onlyGoals     = "goals" // nothing else measures them
+	onlySweep     = "sweep" // every setting of the config; nothing else measures it
 
 	onlyEnvironment = "environment" // makes Python's environment and measures nothing
 	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
@@ -74,7 +77,8 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "queues", "gzip", "records", "sequences", "convert" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "queues", "gzip", "records", "sequences", "convert", "sweep" or "chunks"`)
+	flag.StringVar(&s.setting, "setting", "", "measure only settings of the sweep with `TEXT` in their names")
 	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
 
@@ -96,7 +100,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences:
+	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlySweep:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -112,8 +116,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		}
 		return c.run(ctx, s, out)
 	default:
-		return false, fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", s.only,
-			onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlyChunks)
+		return false, unknownOnly(s.only)
 	}
 	ways, err := prepare(ctx, s)
 	if err != nil {
@@ -136,6 +139,8 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 			return false, err
 		}
 		return q.run(ctx, s, out)
+	case onlySweep:
+		return runSweep(ctx, ways, s, out)
 	case onlyGoals:
 		return prepareGoals(ctx, ways, s, out)
 	}
@@ -169,6 +174,12 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, err
 	}
 	return everything(ctx, s, &parts{t, v, z, k, c}, out)
+}
+
+// unknownOnly is the error of another value of -only than there is.
+func unknownOnly(only string) error {
+	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
+		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChunks)
 }
 
 // makeEnvironment makes Python's environment, unless there is one.
