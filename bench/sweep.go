@@ -158,7 +158,7 @@ type sweepSetting struct {
 	name   string
 	data   string // name in sweepData
 	loader string // "" is independent
-	args   object // replace those of a plain loader
+	args   object // they replace a plain loader's
 	job    object // likewise, for bench_python_sweep.py
 }
 
@@ -278,7 +278,7 @@ var sweepSkipped = map[string]string{
 	"with_epoch_end": "see context_window", "sequence_features": "see context_window",
 }
 
-// sweepKeys returns the keys of the config that the settings have, and those of every loader.
+// sweepKeys returns the keys of the config that the settings and every loader have.
 func sweepKeys() []string {
 	keys := object{}
 	for _, s := range sweepSettings {

@@ -14,8 +14,8 @@ namespace millrace {
 //
 // A few bytes may claim an image that takes all memory, and one kind of BMP
 // ends the process in TensorFlow's decoder. So the header is read before. The
-// rules are those of package internal/base/bytecheck in Go, which checks the
-// same bytes for runs in Go: a test compares them.
+// rules come from package internal/base/bytecheck in Go, which checks the same
+// bytes for runs in Go: a test compares both.
 struct MediaSpec {
   bool sound = false;      // a WAV, not an image
   int64_t value_size = 1;  // bytes of a value of the decoded tensor

@@ -62,7 +62,7 @@ func (pl *Pipeline) StateAfter(batches int64) ([]byte, error) {
 	return pl.stateOf(batches, rows)
 }
 
-// stateOf returns a state without that of an iterator.
+// stateOf returns a state that has no bytes of an iterator.
 func (pl *Pipeline) stateOf(batches, rows int64) ([]byte, error) {
 	header := &stateHeader{Batches: batches, Rows: rows, Group: pl.GroupSize}
 	if keepsIterator(pl.Plan.Engine()) {
@@ -85,8 +85,8 @@ type Start struct {
 	Before  int64 // how many batches the run has delivered
 }
 
-// Begin returns where a dataset begins that continues from a state. Its errors are those of a run
-// from the state.
+// Begin returns where a dataset begins that continues from a state. A run from the state has the
+// same errors.
 func (pl *Pipeline) Begin(state []byte) (at Start, err error) {
 	header, holding, err := pl.decodeState(state)
 	if err != nil {
