@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Check   *CheckOptions            // how the config is checked
 	Runtime *tfbridge.RuntimeOptions // where TensorFlow is; used by the first open of the process
-	Session *tfbridge.SessionOptions // threads and devices
+	Session *tfbridge.SessionOptions // threads and devices; the loader sets QuickStart
 	Observe *observe.Listener        // receives the loader's events; may be nil
 	Scan    *Scan                    // the plan's scan, as [Prepare] returns it with a context; nil: OpenPlan scans
 }
@@ -127,8 +127,19 @@ func (l *Loader) build(session *tfbridge.SessionOptions) error {
 		return err
 	}
 	l.pipe = pipe
-	l.session, err = tfbridge.NewSession(l.graph, session)
+	l.session, err = tfbridge.NewSession(l.graph, quickStart(session))
 	return err
+}
+
+// quickStart returns options with QuickStart set. A pipeline's functions are optimized at
+// each start of a run, which takes longer than many runs.
+func quickStart(o *tfbridge.SessionOptions) *tfbridge.SessionOptions {
+	if o == nil {
+		return &tfbridge.SessionOptions{QuickStart: true}
+	}
+	quick := *o
+	quick.QuickStart = true
+	return &quick
 }
 
 // Plan returns the plan that the loader runs.

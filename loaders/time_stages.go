@@ -23,7 +23,7 @@ func TimeStages(ctx context.Context, p *Plan, scan *Scan, batches int64) ([]Stag
 		return nil, err
 	}
 	defer g.Close()
-	sess, err := tfbridge.NewSession(g, nil)
+	sess, err := tfbridge.NewSession(g, quickStart(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -45,9 +45,12 @@ func TestSessionConfigMessage(t *testing.T) {
 			DeviceFilters: []string{"/job:ps", "/job:worker/task:1"},
 			Experimental:  &tfproto.ConfigProto_Experimental{CollectiveGroupLeader: "/job:worker/task:0"},
 		}},
-		{"no GPU", SessionOptions{VisibleGPUs: []int{}, JIT: JITOff}, &tfproto.ConfigProto{
-			DeviceCount:  map[string]int32{"GPU": 0},
-			GraphOptions: &tfproto.GraphOptions{OptimizerOptions: &tfproto.OptimizerOptions{GlobalJitLevel: tfproto.OptimizerOptions_OFF}},
+		{"no GPU", SessionOptions{VisibleGPUs: []int{}, JIT: JITOff, QuickStart: true}, &tfproto.ConfigProto{
+			DeviceCount: map[string]int32{"GPU": 0},
+			GraphOptions: &tfproto.GraphOptions{
+				OptimizerOptions: &tfproto.OptimizerOptions{GlobalJitLevel: tfproto.OptimizerOptions_OFF},
+				RewriteOptions:   &tfproto.RewriterConfig{DisableTfgOptimizer: true},
+			},
 		}},
 	}
 	for _, tt := range tests {

@@ -12,7 +12,7 @@ import (
 
 // IterateOptions are the options of [Dataset.All].
 type IterateOptions struct {
-	Session *tfbridge.SessionOptions
+	Session *tfbridge.SessionOptions             // nil: QuickStart alone
 	Feeds   map[tfbridge.Output]*tfbridge.Tensor // values of the dataset's placeholders
 }
 
@@ -52,7 +52,11 @@ func (it *Iterator) each(ctx context.Context, g *tfbridge.Graph, o *IterateOptio
 	if ctx == nil {
 		return errNoContext("iterate")
 	}
-	sess, err := tfbridge.NewSession(g, o.Session)
+	session := o.Session
+	if session == nil {
+		session = &tfbridge.SessionOptions{QuickStart: true}
+	}
+	sess, err := tfbridge.NewSession(g, session)
 	if err != nil {
 		return fmt.Errorf("iterate: %w", err)
 	}

@@ -49,7 +49,7 @@ func All(t testing.TB, d *dataset.Dataset) []any {
 // initialized. The session is closed with the test.
 func Start(t testing.TB, s *graph.Scope, it *dataset.Iterator) *tfbridge.Session {
 	t.Helper()
-	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	sess, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}
