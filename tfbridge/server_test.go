@@ -3,8 +3,6 @@ package tfbridge
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -15,26 +13,11 @@ import (
 	"millrace/internal/test/address"
 )
 
-const serverEnv = "MILLRACE_TEST_SERVERS"
-
-// Two servers add what their tasks have. A server cannot be stopped, so they are in a
-// process that ends after the test.
+// Two servers add what their tasks have.
 func TestServers(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestServersChild$", "-test.v")
-	cmd.Env = append(os.Environ(), serverEnv+"="+strings.Join(address.Free(t, 3), " "))
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestServersChild") {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
-func TestServersChild(t *testing.T) {
-	addresses := strings.Fields(os.Getenv(serverEnv))
-	if len(addresses) == 0 {
-		t.Skip("a part of TestServers")
+	addresses := address.OwnProcess(t, 3)
+	if addresses == nil {
+		return
 	}
 	cluster := ClusterSpec{"worker": addresses[:2]}
 	options := func(o *ServerOptions) *SessionOptions {

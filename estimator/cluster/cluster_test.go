@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -56,26 +55,11 @@ func TestParse(t *testing.T) {
 	}
 }
 
-const membersEnv = "MILLRACE_TEST_MEMBERS"
-
 // Processes find out that they would train something else, and whether one is missing.
-// Their servers cannot be stopped, so the test has a process that ends.
 func TestCompare(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestCompareChild$", "-test.v")
-	cmd.Env = append(os.Environ(), membersEnv+"="+strings.Join(address.Free(t, 4), " "))
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestCompareChild") {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
-func TestCompareChild(t *testing.T) {
-	addresses := strings.Fields(os.Getenv(membersEnv))
-	if len(addresses) == 0 {
-		t.Skip("a part of TestCompare")
+	addresses := address.OwnProcess(t, 4)
+	if addresses == nil {
+		return
 	}
 	members := make([]*cluster.Member, 3)
 	for rank := range members {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,26 +19,11 @@ import (
 	"millrace/tfbridge"
 )
 
-const replicaEnv = "MILLRACE_TEST_REPLICAS"
-
-// Two processes that share batches make the steps of one with whole batches. Their
-// servers cannot be stopped, so the test has a process that ends.
+// Processes that share batches make the steps of one with whole batches.
 func TestReplicas(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestReplicasChild$", "-test.v")
-	cmd.Env = append(os.Environ(), replicaEnv+"="+strings.Join(address.Free(t, 3), " "))
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestReplicasChild") {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
-func TestReplicasChild(t *testing.T) {
-	addresses := strings.Fields(os.Getenv(replicaEnv))
-	if len(addresses) == 0 {
-		t.Skip("a part of TestReplicas")
+	addresses := address.OwnProcess(t, 3)
+	if addresses == nil {
+		return
 	}
 	for name, rows := range map[string]int{"equal parts": 6, "unequal parts": 5, "a part without rows": 2} {
 		want, err := trainRows(t.Context(), rows, nil, nil)
