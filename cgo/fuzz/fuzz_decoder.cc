@@ -3,15 +3,14 @@
 //   fuzz_decoder [-n MUTANTS] [-seed S] [-first I] [-out DIR]
 //
 // Each mutant follows from the seed and its number: a sound record of a random
-// schema, spoiled by the grammar of protobuf or by bytes. The judge, our
-// decoder, sees it first. TensorFlow gets the records that the judge accepts,
-// and rejected ones unless they might end the process. Both must accept the
-// same records, with the same values.
+// schema, spoiled by the grammar of protobuf or by bytes. Our decoder parses it
+// first. TensorFlow gets the records that our decoder accepts, and rejected
+// ones unless they might end the process. Both must accept the same records,
+// with the same values.
 //
-//   schema ── sound record ── mutations ──┬── judge ── accepted ──┬── same
-//   values?
-//                                         │     └── rejected ─────┤
-//                                         └───── TensorFlow ──────┘
+//   schema ── sound record ── mutations ──┬── ours ─┬─ accepted ──┬── same
+//                                         │         └─ rejected ──┤   values?
+//                                         └── TensorFlow ─────────┘
 //
 // The first mutant on which they differ is made small and written to a file
 // with the seed; the exit status is then 1. The number of the mutant at work is

@@ -54,7 +54,7 @@ class Oracle {
 // values, takes the memory that it claims: as for a string's length. Go parses
 // all records of such a plan.
 //
-// tfrecord/example/judge.go has the same rule, for machines without our
+// tfrecord/example/checker.go has the same rule, for machines without our
 // library: change both together.
 bool MayEndProcess(const Schema& schema, const std::string& record);
 

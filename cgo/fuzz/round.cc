@@ -16,19 +16,19 @@ Schema SchemaOf(uint64_t seed, uint64_t number) {
 }
 
 // Difference describes how two outcomes differ; "" if they do not.
-std::string Difference(const Schema& schema, const Outcome& judge,
+std::string Difference(const Schema& schema, const Outcome& ours,
                        const Outcome& oracle, const std::string& parser) {
   const auto verdict = [](const Outcome& o) {
     return o.accepted ? std::string("accepts") : "rejects (" + o.error + ")";
   };
-  if (judge.accepted != oracle.accepted) {
-    return "the judge " + verdict(judge) + ", " + parser + " " +
+  if (ours.accepted != oracle.accepted) {
+    return "our decoder " + verdict(ours) + ", " + parser + " " +
            verdict(oracle);
   }
-  for (size_t i = 0; i < judge.values.size(); ++i) {
-    if (judge.values[i] == oracle.values[i]) continue;
+  for (size_t i = 0; i < ours.values.size(); ++i) {
+    if (ours.values[i] == oracle.values[i]) continue;
     return "feature " + Quote(schema.features[i].key, 400) +
-           ": the judge has " + Quote(judge.values[i], 400) + ", " + parser +
+           ": our decoder has " + Quote(ours.values[i], 400) + ", " + parser +
            " " + Quote(oracle.values[i], 400);
   }
   return "";
@@ -40,7 +40,7 @@ Round::Round(uint64_t seed, uint64_t number)
     : seed_(seed),
       number_(number),
       schema_(SchemaOf(seed, number)),
-      judge_(schema_),
+      our_decoder_(schema_),
       oracle_(schema_) {}
 
 Mutant Round::Draw(uint64_t i) const {
@@ -79,20 +79,20 @@ Mutant Round::Draw(uint64_t i) const {
 
 Verdict Round::Compare(const std::vector<std::string>& batch,
                        std::string* difference) {
-  const Outcome judge = judge_.Parse(batch);
+  const Outcome ours = our_decoder_.Parse(batch);
   const auto harmful = [&](const std::string& record) {
     return MayEndProcess(schema_, record);
   };
-  if (!judge.accepted && std::any_of(batch.begin(), batch.end(), harmful)) {
+  if (!ours.accepted && std::any_of(batch.begin(), batch.end(), harmful)) {
     return Verdict::kWithheld;
   }
-  *difference = Difference(schema_, judge, oracle_.Parse(batch), "TensorFlow");
+  *difference = Difference(schema_, ours, oracle_.Parse(batch), "TensorFlow");
   if (difference->empty() && batch.size() == 1 && !schema_.sequence) {
-    *difference = Difference(schema_, judge, oracle_.ParseSingle(batch[0]),
+    *difference = Difference(schema_, ours, oracle_.ParseSingle(batch[0]),
                              "TensorFlow's parser of single Examples");
   }
   if (!difference->empty()) return Verdict::kDiffers;
-  return judge.accepted ? Verdict::kAccepted : Verdict::kRejected;
+  return ours.accepted ? Verdict::kAccepted : Verdict::kRejected;
 }
 
 }  // namespace fuzz

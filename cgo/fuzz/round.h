@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "judge.h"
 #include "oracle.h"
+#include "our_decoder.h"
 #include "schema.h"
 
 namespace millrace {
@@ -25,7 +25,7 @@ struct Mutant {
 enum class Verdict {
   kAccepted,  // accepted by both parsers, with the same values
   kRejected,  // rejected by both
-  kWithheld,  // rejected by the judge, and TensorFlow might not survive it
+  kWithheld,  // rejected by our decoder, and TensorFlow might not survive it
   kDiffers,
 };
 
@@ -38,7 +38,8 @@ class Round {
   // Draw makes mutant i of the round.
   Mutant Draw(uint64_t i) const;
 
-  // Compare runs the judge first, and TensorFlow only on records that the judge
+  // Compare runs our decoder first, and TensorFlow only on records that our
+  // decoder
   // accepts or that are harmless. `difference` describes how the results
   // differ.
   Verdict Compare(const std::vector<std::string>& batch,
@@ -49,7 +50,7 @@ class Round {
  private:
   const uint64_t seed_, number_;
   const Schema schema_;
-  Judge judge_;
+  OurDecoder our_decoder_;
   const Oracle oracle_;
 };
 

@@ -1,6 +1,6 @@
 // Our own decoders as the parser under test.
-#ifndef MILLRACE_CGO_FUZZ_JUDGE_H_
-#define MILLRACE_CGO_FUZZ_JUDGE_H_
+#ifndef MILLRACE_CGO_FUZZ_OUR_DECODER_H_
+#define MILLRACE_CGO_FUZZ_OUR_DECODER_H_
 
 #include <string>
 #include <vector>
@@ -12,11 +12,12 @@
 namespace millrace {
 namespace fuzz {
 
-// Judge decodes batches of records. It keeps its decoders between batches, as
-// the dataset operations do: their memory of a record must not affect the next.
-class Judge {
+// OurDecoder decodes batches of records. It keeps its decoders between batches,
+// as the dataset operations do: their memory of a record must not affect the
+// next.
+class OurDecoder {
  public:
-  explicit Judge(const Schema& schema);
+  explicit OurDecoder(const Schema& schema);
 
   Outcome Parse(const std::vector<std::string>& records);
 
@@ -34,4 +35,4 @@ class Judge {
 }  // namespace fuzz
 }  // namespace millrace
 
-#endif  // MILLRACE_CGO_FUZZ_JUDGE_H_
+#endif  // MILLRACE_CGO_FUZZ_OUR_DECODER_H_

@@ -1,4 +1,4 @@
-#include "judge.h"
+#include "our_decoder.h"
 
 #include <cstring>
 
@@ -32,14 +32,14 @@ void AppendText(std::string_view text, std::string* out) {
 
 }  // namespace
 
-Judge::Judge(const Schema& schema)
+OurDecoder::OurDecoder(const Schema& schema)
     : schema_(schema),
       examples_(schema.features),
       sequences_(schema.features),
       numbers_(schema.features.size()),
       texts_(schema.features.size()) {}
 
-bool Judge::Decode(const std::vector<std::string>& records, Fault* fault) {
+bool OurDecoder::Decode(const std::vector<std::string>& records, Fault* fault) {
   std::vector<Destination> to(schema_.features.size());
   for (size_t i = 0; i < to.size(); ++i) {
     const FeatureSpec& f = schema_.features[i];
@@ -65,7 +65,7 @@ bool Judge::Decode(const std::vector<std::string>& records, Fault* fault) {
   return true;
 }
 
-std::string Judge::Values(size_t feature, size_t records) const {
+std::string OurDecoder::Values(size_t feature, size_t records) const {
   const FeatureSpec& f = schema_.features[feature];
   std::string out;
   if (!f.is_list) {
@@ -88,7 +88,7 @@ std::string Judge::Values(size_t feature, size_t records) const {
   return out;
 }
 
-Outcome Judge::Parse(const std::vector<std::string>& records) {
+Outcome OurDecoder::Parse(const std::vector<std::string>& records) {
   Outcome outcome;
   Fault fault;
   for (auto& texts : texts_) texts.clear();
