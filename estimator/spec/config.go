@@ -121,3 +121,11 @@ type StopConfig struct {
 	Patience int64   `json:"patience" decl:"default=5,min=1" doc:"The run stops after this many evaluations in a row that are no better than the best one."`
 	MinDelta float64 `json:"min_delta" decl:"default=0,min=0" doc:"By how much an evaluation must be better to count as better."`
 }
+
+// Schema returns the JSON Schema of run configs, for editors and other programs.
+// The rules that join several keys or files are not in it.
+func Schema() ([]byte, error) {
+	return decl.Schema(&Config{}, decl.SchemaOptions{
+		Title: "Millrace run config", Description: "What to train, on which data, how to evaluate it and when to stop.",
+	})
+}

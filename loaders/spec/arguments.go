@@ -11,20 +11,20 @@ import (
 	"millrace/loaders/processing"
 )
 
-// What TensorFlow would end the process over, or run out of memory.
+// Limits above which TensorFlow would end the process or run out of memory.
 const (
 	MaxDimension  = 1 << 31 // size of a dimension
 	maxBatchBytes = 1 << 40 // bytes of a tensor of a batch
-	bigBatchBytes = 1 << 32 // from which on they are mentioned
+	bigBatchBytes = 1 << 32 // size of a batch's tensors above which a warning is reported
 	maxShuffle    = 100_000_000
 	maxMixFiles   = 1000
 )
 
-// scalarPart checks the arguments that need no other to be understood, and the sizes of
-// shuffling.
+// scalarPart checks the arguments that do not depend on others, and the sizes of shuffle
+// buffers.
 type scalarPart struct{ *checker }
 
-// scalars copies the arguments that need no other to be understood.
+// scalars copies the arguments that do not depend on others.
 func (c scalarPart) scalars() {
 	a, p := c.args, c.spec
 	if a.Epochs != nil {
@@ -38,7 +38,7 @@ func (c scalarPart) scalars() {
 	}
 }
 
-// exampleScalars copies those of the types whose batches have a number of
+// exampleScalars copies the arguments of types whose batches have a fixed number of
 // examples.
 func (c scalarPart) exampleScalars(a *ExampleArgs) {
 	p := c.spec
@@ -98,8 +98,8 @@ func (c scalarPart) shuffle(a *ExampleArgs) {
 	}
 }
 
-// interleave brings the number of files that are read at the same time down
-// to what there is to read.
+// interleave limits the number of files that are read at the same time to the number of
+// files.
 func (c scalarPart) interleave() {
 	cycle := int64(1)
 	if s := c.spec.Shuffle; s != nil {
@@ -122,8 +122,8 @@ func (c scalarPart) interleave() {
 // sizePart checks how large tensors and buffers become.
 type sizePart struct{ *checker }
 
-// sizes refuses tensors that no memory holds, and warns of those that few
-// machines hold. What this machine holds is for [plan.Plan.Scan].
+// sizes refuses tensors that fit into no memory, and warns of tensors that fit into few
+// machines. [plan.Plan.Scan] compares them with the memory of this machine.
 func (c sizePart) sizes() {
 	if c.args.Bad("target_batch_size") {
 		return
@@ -146,8 +146,8 @@ func (c sizePart) sizes() {
 	}
 }
 
-// sizeOf returns the place that decides over the size of a tensor: the shape
-// of its padding, or its entry.
+// sizeOf returns the node of the config that determines a tensor's size: the shape of its
+// padding, or its entry.
 func (c sizePart) sizeOf(t *tensorState) *jsonpos.Node {
 	if t.padding != nil && t.padding.Shape != nil {
 		return t.padding.Key("shape")
@@ -171,7 +171,7 @@ func (c sizePart) ragged() {
 	}
 }
 
-// memory compares the least that the pipeline's buffers hold with the limit.
+// memory compares the least size of the pipeline's buffers with the limit.
 func (c sizePart) memory() {
 	if c.o.MemoryLimit <= 0 {
 		return
@@ -198,8 +198,8 @@ type memoryTerm struct {
 	at    *jsonpos.Node
 }
 
-// memoryTerms returns the pipeline's buffers, each at least as large as what
-// is known of the tensors, and no larger.
+// memoryTerms returns the pipeline's buffers with the least size of each, given what is
+// known of the tensors.
 func (c sizePart) memoryTerms() []memoryTerm {
 	element := int64(0)
 	for _, t := range c.tensors {

@@ -10,7 +10,7 @@ import (
 	"millrace/tfbridge"
 )
 
-// FaultArgs say which records are bad, and what becomes of them.
+// FaultArgs define which records are bad, and whether a run skips them or ends.
 type FaultArgs struct {
 	BadRecords  decl.Either[string, SkipConfig] `json:"bad_records" decl:"enum=error" doc:"What becomes of a record whose data fail their checksum, whose bytes do not parse, or whose features do not fit the manifest. error, the default: the run ends. {\"skip\": N} or {\"skip\": \"1%\"}: the record is left out alone, and one more than so many, or than that share of the records, ends the run. skip needs local files."`
 	CheckFinite decl.Either[bool, []string]     `json:"check_finite" decl:"most=65536" doc:"Primary tensors in which NaN or infinity makes a bad record; true stands for all of floating point. It needs local files."`
@@ -19,20 +19,20 @@ type FaultArgs struct {
 	AllowEmptyRecords *bool  `json:"allow_empty_records" decl:"null" doc:"Whether a record of 0 bytes is good: each feature has its default. This matters only where all features that are read have a default in the manifest, for elsewhere such a record is bad. Without the key, or with null, the record is good unless bad_records, check_finite or duplicate_features have records checked. false needs local files."`
 }
 
-// SkipConfig is the form of "bad_records" that leaves bad records out.
+// SkipConfig is the form of "bad_records" that skips bad records.
 type SkipConfig struct {
 	decl.Object
 	Skip decl.Either[int64, string] `json:"skip" decl:"required,min=0" doc:"How many bad records are left out at most: a number, or a share of the records, such as \"1%\"."`
 }
 
-// BadRecords says how many bad records a run leaves out.
+// BadRecords says how many bad records a run may skip.
 type BadRecords struct {
-	Number int64   // at most so many, -1: Share counts
-	Share  float64 // of the records, from 0 to 1
+	Number int64   // the limit; -1: Share is the limit
+	Share  float64 // share of the records, from 0 to 1
 	Text   string  // the limit in the words of the config
 }
 
-// Limit returns how many of so many records may be left out.
+// Limit returns how many of the given number of records may be skipped.
 func (b *BadRecords) Limit(records int64) int64 {
 	if b.Number >= 0 {
 		return b.Number
@@ -68,7 +68,7 @@ func (c faultPart) faults() {
 	}
 }
 
-// recordsChecked reports a key that has Go check every record where it cannot.
+// recordsChecked reports a key that requires Go to check every record where Go cannot.
 func (c faultPart) recordsChecked(key string) {
 	c.localFiles(key)
 	if c.spec.Window != nil && c.ordered.given() {
@@ -76,7 +76,7 @@ func (c faultPart) recordsChecked(key string) {
 	}
 }
 
-// localFiles reports a key that has Go read the files where one is remote.
+// localFiles reports a key that requires Go to read the files if one of them is remote.
 func (c faultPart) localFiles(key string) {
 	for _, f := range c.spec.Files {
 		if f.Remote {
@@ -123,7 +123,7 @@ func (c faultPart) finiteTensor(at *jsonpos.Node, name string) {
 	switch {
 	case t == nil:
 	case f == nil && !t.typed:
-		// a problem of its own was reported
+		// already reported
 	case f == nil:
 		c.inConfig.Report(at, "%s is not read from the records: only primary features are checked", decl.Quote(name))
 	case !hasInfinity(f.DType):

@@ -54,7 +54,7 @@ func (c bucketPart) buckets() {
 	c.spec.Bucket = bucket
 }
 
-// bucketTensor returns the tensor whose length decides, nil if it cannot.
+// bucketTensor returns the tensor whose length chooses the bucket, or nil after a problem.
 func (c bucketPart) bucketTensor(b *BucketConfig) *tensorState {
 	t := c.tensor(b.Key("tensor"), b.Tensor)
 	axis := int(b.Axis)
@@ -76,8 +76,8 @@ func (c bucketPart) bucketTensor(b *BucketConfig) *tensorState {
 	return nil
 }
 
-// boundaries returns the boundaries that are written, or those that follow
-// from max_waste; nil after a problem.
+// boundaries returns the boundaries in the config, or else computes them from
+// max_waste. It returns nil after a problem.
 func (c bucketPart) boundaries(b *BucketConfig) []int64 {
 	if b.Has("boundaries") == b.Has("max_waste") {
 		c.inConfig.Report(b.At, "needs either boundaries or max_waste")
@@ -104,10 +104,10 @@ func (c bucketPart) boundaries(b *BucketConfig) []int64 {
 	return slices.Clone(b.Boundaries)
 }
 
-// geometric returns boundaries between which no length is so much shorter than
-// the greatest that more than a share of it would be padding.
+// geometric returns boundaries in a geometric sequence: padding any example to the
+// greatest length of its bucket wastes at most the given share.
 func geometric(waste float64) []int64 {
-	boundaries := []int64{0} // an empty example is nothing but padding beside any other
+	boundaries := []int64{0} // an empty example batched with any other is all padding
 	for least := int64(1); least < MaxDimension; {
 		greatest := max(int64(float64(least)/(1-waste)), least)
 		greatest = min(greatest, MaxDimension)
@@ -117,8 +117,8 @@ func geometric(waste float64) []int64 {
 	return boundaries
 }
 
-// doubled continues boundaries, each twice the one before, as far as there can
-// be lengths.
+// doubled appends boundaries, each twice the previous one, up to the greatest
+// possible length.
 func doubled(boundaries []int64) []int64 {
 	out := slices.Clone(boundaries)
 	for last := max(out[len(out)-1], 1); last < MaxDimension; {

@@ -8,30 +8,29 @@ import (
 	"millrace/loaders/decl"
 )
 
-// Options holds what [Check] can be told. Nil means the defaults.
+// Options are the options of [Check]. Nil means the defaults.
 type Options struct {
-	Model *ModelNames // the model to be fed; nil = its rules rest
-	Keep  []string    // tensors that the config must provide beside the model's inputs
+	Model *ModelNames // the model that the config must suit; nil = any
+	Keep  []string    // tensors that the config must provide in addition to the model's inputs
 
-	// KeptFor says what wants a tensor of Keep, for messages: "metric \"accuracy\"".
+	// KeptFor names the user of a tensor of Keep for messages: "metric \"accuracy\"".
 	KeptFor map[string]string
 
-	Replace     []Replacement // arguments in place of the config's
+	Replace     []Replacement // arguments that replace the config's
 	Mode        string        // ModeTrain or ModeEval, instead of the config's; "" = the config's, or else ModeTrain
 	Seed        *int64        // instead of the config's seed; nil = the config's, or else a fresh one
 	Root        string        // a folder that no path may lead out of; "" = any path
 	MemoryLimit int64         // bytes that the buffers of the pipeline may hold; 0 = not checked
 
-	// ManifestOnly leaves the data files alone: they may be missing, and the Spec
-	// has none. It says what is done to a record, wherever that comes from.
+	// ManifestOnly ignores the data files: they may be missing, and the Spec has none.
+	// The Spec still describes the processing of a record from any source.
 	ManifestOnly bool
 }
 
-// Check reads a loader config, its manifest and its list of files, and
-// reports everything that is wrong with them at once, in file order. The plan
-// is nil if a problem is an error; warnings alone come with a plan, which
-// holds them too. Check looks at data files' sizes, not into them, and needs
-// no TensorFlow.
+// Check reads a loader config, its manifest and its list of files, and reports all
+// problems at once, in file order. The plan is nil if a problem is an error; otherwise it
+// contains the warnings too. Check looks at the sizes of data files, not at their content.
+// It needs no TensorFlow.
 func Check(path string, o *Options) (*Spec, diag.List) {
 	c := newChecker(path, o)
 	defer c.disk.close()
@@ -94,8 +93,8 @@ func ReadManifest(path string) (*ManifestConfig, diag.List) {
 	return m, problems
 }
 
-// readConfig reads the config into c.config and reports whether it has
-// arguments that can be looked at.
+// readConfig reads the config into c.config and reports whether it has arguments that can
+// be checked.
 func (c *checker) readConfig() bool {
 	node := c.readReplaced("read loader config")
 	if node == nil {
@@ -106,8 +105,8 @@ func (c *checker) readConfig() bool {
 	return c.takeArgs()
 }
 
-// takeArgs takes the arguments out of the config and reports whether they can
-// be looked at.
+// takeArgs extracts the arguments from the config and reports whether they can be
+// checked.
 func (c *checker) takeArgs() bool {
 	if a, ok := c.config.Args.(loaderArgs); ok {
 		c.args, c.spec.Type = a.common(), a.loaderType()

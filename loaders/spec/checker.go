@@ -23,7 +23,7 @@ type checker struct {
 	inManifest *decl.Reporter
 	loose      diag.List // problems of files that are no JSON, or not to be read
 
-	mixed        []mixedDataset           // of a mixture, in the config's order
+	mixed        []mixedDataset           // the datasets of a mixture, in the config's order
 	features     map[string]*featureState // nil if the manifest could not be read
 	featureNames []string                 // in the manifest's order
 	unnamed      bool                     // a feature's name is wrong; it may be any
@@ -32,17 +32,17 @@ type checker struct {
 	dropped      map[string]string // tensors that a step has removed, with the type of that step
 }
 
-// tensorState is a tensor of the pipeline, as far as the parts that were
-// checked so far have made it.
+// tensorState is a tensor of the pipeline as it is after the parts that were checked so
+// far.
 type tensorState struct {
 	TensorSpec
 	typed     bool           // DType is known
 	shaped    bool           // the rank is known
 	index     int            // in checker.tensors
 	made      bool           // a secondary feature, not read
-	sequence  bool           // of a chunked_sequence: it has a time axis, the first one
-	automatic bool           // of a chunked_sequence: it tells what a row is
-	measure   *measuring     // of type lengths or mask; nil for others
+	sequence  bool           // chunked_sequence only: the first axis is time
+	automatic bool           // chunked_sequence only: an automatic output
+	measure   *measuring     // set for types lengths and mask, else nil
 	at        *jsonpos.Node  // its entry in the config
 	padding   *PaddingConfig // its entry in the padding, nil if it has none
 }
@@ -109,7 +109,7 @@ func (c *checker) batchedShape(t *tensorState) []int64 {
 	return t.Shape
 }
 
-// leastRows returns how many rows a batch has where the data suffice.
+// leastRows returns the least number of rows of a full batch.
 func (c *checker) leastRows() int64 {
 	if c.examples == nil {
 		return 1

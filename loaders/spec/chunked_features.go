@@ -34,7 +34,7 @@ func (a *ChunkedArgs) sequences(c *checker) {
 	}
 }
 
-// namedSequences takes the sequences that the config names.
+// namedSequences selects the sequences that the config names.
 func (a *ChunkedArgs) namedSequences(c *checker) {
 	if a.Bad("sequence_features") {
 		return
@@ -54,7 +54,8 @@ func (a *ChunkedArgs) namedSequences(c *checker) {
 	}
 }
 
-// rows makes the sequences those of rows, and adds the automatic outputs.
+// rows gives the sequences the shapes that they have in rows, and adds the automatic
+// outputs.
 func (a *ChunkedArgs) rows(c *checker) {
 	a.equalLengths(c)
 	k := c.spec.Chunks

@@ -8,32 +8,32 @@ import (
 	"millrace/tfbridge"
 )
 
-// RowOutput is an automatic output of a chunked_sequence: a tensor that has one
-// value for each row of a batch, and tells what the row is.
+// RowOutput is an automatic output of a chunked_sequence: a tensor with one value for
+// each row of a batch, which identifies or describes the row.
 type RowOutput struct {
 	To   string
 	Kind RowOutputKind
-	Of   string // of RowSize: the tensor that is measured
+	Of   string // only for RowSize: the measured tensor
 }
 
-// RowOutputKind says what an automatic output tells. Its values are the
-// tensors' names, but for that of RowSize, which follows the measured tensor's.
+// RowOutputKind is the kind of an automatic output. Its values are the tensors' names; the
+// name of a RowSize output also contains the measured tensor's name.
 type RowOutputKind string
 
 // The automatic outputs.
 const (
-	SeqTag     RowOutputKind = "seq_tag"     // string: the record's place, or a feature of it
+	SeqTag     RowOutputKind = "seq_tag"     // string: the record's location, or one of its features
 	SeqIdx     RowOutputKind = "seq_idx"     // int32: the position of the sequence in the epoch's order
 	ChunkStart RowOutputKind = "chunk_start" // int32: the row's first frame in its sequence, without context
 	RowSize    RowOutputKind = "/size0"      // int32: the row's frames, context counted, padding not
 	EpochEnd   RowOutputKind = "epoch_end"   // bool: whether it is the last row of an epoch
 )
 
-// reservedSize matches the names that sizes have, and would have of further
-// axes.
+// reservedSize matches the names of sizes, including the names that sizes of further axes
+// would have.
 var reservedSize = regexp.MustCompile(`/size[0-9]+$`)
 
-// reserved refuses names that automatic outputs have, asked for or not.
+// reserved refuses the names of all automatic outputs, even unrequested ones.
 func (a *ChunkedArgs) reserved(c *checker) {
 	check := func(o *decl.Object, name string) {
 		names := []RowOutputKind{SeqTag, SeqIdx, ChunkStart, EpochEnd}
@@ -72,8 +72,8 @@ func (a *ChunkedArgs) outputs(c *checker) {
 	}
 }
 
-// output adds the tensor of an automatic output. Names that are taken are
-// reported already.
+// output adds the tensor of an automatic output. Method reserved has reported names that
+// are taken.
 func (a *ChunkedArgs) output(c *checker, key string, o RowOutput, d tfbridge.DataType) {
 	if _, taken := c.byName[o.To]; taken || a.Bad(key) {
 		return
@@ -127,7 +127,7 @@ func (a *ChunkedArgs) tagFeature(c *checker, name string) bool {
 	return true
 }
 
-// Output returns the automatic output of a name, nil if it is none.
+// Output returns the automatic output of a name, or nil if there is none.
 func (k *Chunks) Output(name string) *RowOutput {
 	for i := range k.Outputs {
 		if k.Outputs[i].To == name {

@@ -39,20 +39,20 @@ type (
 	tagOutput = decl.Either[bool, string]
 )
 
-// Chunks is how a chunked_sequence makes rows of sequences and batches of rows:
-// what its mode leaves of the arguments.
+// Chunks says how a chunked_sequence cuts sequences into rows and joins rows to batches.
+// It holds the arguments that apply in the config's mode.
 type Chunks struct {
 	Mode          string
 	Cut           chunks.Cut
 	Aligned       bool  // all sequences of a record must have one length
 	MaxSeqs       int64 // most rows of a batch; 0: any number
 	Order         chunks.Order
-	Partition     int64       // parts of the data, of which an epoch takes one; at least 1
+	Partition     int64       // number of parts of the data; an epoch takes one part; at least 1
 	ShuffleSeqs   int64       // sequences buffered; 1: not shuffled
 	ShuffleChunks int64       // rows buffered; 1: not shuffled
 	Sequences     []Sequence  // the default input first
 	Outputs       []RowOutput // in the order of their tensors
-	TagFeature    *Feature    // what the output SeqTag has; nil: the place of the record
+	TagFeature    *Feature    // the feature that the output SeqTag has; nil: the location of the record
 }
 
 // Sequence is a tensor with a time axis, its first one.
@@ -63,7 +63,7 @@ type Sequence struct {
 
 func (*ChunkedArgs) loaderType() LoaderType { return ChunkedSequence }
 
-// recordOrder returns which records are read. Their order is that of seq_ordering.
+// recordOrder returns which records are read. Key seq_ordering determines their order.
 func (a *ChunkedArgs) recordOrder() *OrderArgs { return &OrderArgs{PartArgs: a.PartArgs} }
 
 // padding returns how the config says that tensors are padded.
@@ -166,8 +166,7 @@ func (a *ChunkedArgs) parts(c *checker, k *Chunks) {
 	}
 }
 
-// places refuses an order for files whose records cannot be read by their
-// place.
+// places refuses an order for files that do not allow reading a record by its location.
 func (a *ChunkedArgs) places(c *checker) {
 	if compression := c.spec.Manifest.Compression; compression != tfrecord.None {
 		c.inConfig.Report(a.Key("seq_ordering"), "%s reads records by their place, which data compressed with %s do not allow; use default, with shuffle_seqs", decl.Quote(a.SeqOrdering), compression)

@@ -52,7 +52,7 @@ type CommonArgs struct {
 // common returns the arguments themselves, for the types that embed them.
 func (a *CommonArgs) common() *CommonArgs { return a }
 
-// examples returns nil: a type that embeds no ExampleArgs has none.
+// examples returns nil, the result for types that do not embed ExampleArgs.
 func (a *CommonArgs) examples() *ExampleArgs { return nil }
 
 // rows leaves the tensors as they are, for the types whose windows are cut
@@ -93,7 +93,8 @@ var PaceKeys = []string{
 	"num_interleave_out_buffer_elements", "num_interleave_in_buffer_elements", "multi_load", "empty_files",
 }
 
-// PlaceKeys are the arguments that say where data are, or that states have by themselves.
+// PlaceKeys are the arguments that locate data, and those that saved states already
+// contain.
 var PlaceKeys = []string{"dataset", "seed"}
 
 // textOfArgs returns the arguments of a config as JSON by key.

@@ -12,7 +12,7 @@ type ContinuousArgs struct {
 
 func (*ContinuousArgs) loaderType() LoaderType { return ContinuousSequence }
 
-// check makes windows of the joined records, counted in positions.
+// check checks windows over the joined records of a file. Their sizes count positions.
 func (a *ContinuousArgs) check(c *checker) {
 	w, sized := windowPart{c}.window(&a.WindowArgs, Positions)
 	if a.Stride != nil {

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxFiles   = 1_000_000 // files of a dataset
-	maxFolders = 100       // folders inside one another
+	maxFolders = 100       // depth of nested folders
 )
 
 // readDir reads the manifest and finds the data files of a folder.
@@ -56,16 +56,16 @@ func (c datasetPart) readDir(a *DirArgs) {
 	w.repeated()
 }
 
-// walk finds the data files of a folder at any depth. It follows symbolic
-// links, because datasets are put together with them, but into no folder that
-// it is in already.
+// walk finds the data files of a folder at any depth. It follows symbolic links, because
+// people assemble datasets with them, but never enters a folder that contains the current
+// one.
 type walk struct {
 	*checker
 	at     *jsonpos.Node
 	top    string
 	wanted dataFiles
 	files  []walkedFile
-	others []string // files that are none, some of them
+	others []string // examples of files that are not data files
 	failed bool
 }
 
@@ -81,8 +81,8 @@ func (w *walk) problem(rel string, err error) {
 	w.unreadable(w.at, "file", filepath.Join(w.top, rel), err)
 }
 
-// folder adds the files of a folder and of those in it. The last of open is
-// the folder itself, the others are those that it is in.
+// folder adds the files of a folder and of its subfolders. The last element of open is the
+// folder itself; the others are the folders that contain it.
 func (w *walk) folder(rel string, open []fs.FileInfo) {
 	entries, err := w.entries(rel)
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *walk) entry(rel string, e os.DirEntry, open []fs.FileInfo) {
 	info, err := w.disk.stat(filepath.Join(w.top, rel))
 	switch {
 	case err != nil && !data && !e.IsDir() && classOf(err) == millrace.ErrIO:
-		// A link that leads nowhere and would be no data file.
+		// A broken link whose name is not a data file's.
 	case err != nil:
 		w.problem(rel, err)
 	case info.IsDir():
@@ -129,8 +129,8 @@ func (w *walk) entry(rel string, e os.DirEntry, open []fs.FileInfo) {
 	}
 }
 
-// other notes a file that is no data file, for a message. Hidden files, index
-// files and the manifest are not worth one.
+// other records a file that is not a data file, for a message. It ignores hidden files,
+// index files and the manifest.
 func (w *walk) other(rel string, e os.DirEntry) {
 	hidden := strings.HasPrefix(e.Name(), ".") || index.IsIndex(rel)
 	if len(w.others) < maxFiles && e.Type().IsRegular() && rel != ManifestName && !hidden {
@@ -151,7 +151,7 @@ func (w *walk) enter(rel string, info fs.FileInfo, open []fs.FileInfo) {
 	}
 }
 
-// repeated warns of files that are found under two paths.
+// repeated warns of files that were found under two paths.
 func (w *walk) repeated() {
 	seen := make(map[fileID]string, len(w.files))
 	for _, f := range w.files {

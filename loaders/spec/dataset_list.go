@@ -22,10 +22,10 @@ import (
 const (
 	maxLine         = 8 << 10   // bytes of a line of a list
 	maxList         = 256 << 20 // bytes of a list
-	maxListProblems = 1000      // problems of a list that are reported one by one
+	maxListProblems = 1000      // problems of a list that are reported individually
 )
 
-// schemes are those of the file systems that the runtime has.
+// schemes are the URL schemes of the file systems in the runtime.
 var schemes = []string{"file", "gs", "ram"}
 
 // readable returns the sorted schemes that can be read.
@@ -40,13 +40,13 @@ type listReader struct {
 	*checker
 	line   int
 	paths  map[string]int // lines by path
-	files  map[fileID]int // lines by what is there
-	counts [2]int         // of problems by severity, those beyond maxProblems too
+	files  map[fileID]int // lines by the identity of their file
+	counts [2]int         // number of problems by severity, including those beyond maxProblems
 	sum    hash.Hash
 	remote bool // whether a remote file was warned of
 }
 
-// readList reads the list that the config names at a place.
+// readList reads the list that a node of the config names.
 func (c datasetPart) readList(at *jsonpos.Node) {
 	f, err := c.disk.openRegular(c.spec.ListPath)
 	if err != nil {
@@ -86,7 +86,7 @@ func (l *listReader) add(s diag.Severity, class millrace.Class, format string, a
 	case l.counts[s] == maxListProblems+1:
 		d.Msg = "more problems follow and are not shown"
 		l.loose = append(l.loose, d)
-		return &diag.Diagnostic{} // the hint that a caller adds is about another one
+		return &diag.Diagnostic{} // a caller's hint would be about another problem
 	default:
 		d.Msg = fmt.Sprintf(format, args...)
 	}
@@ -94,7 +94,7 @@ func (l *listReader) add(s diag.Severity, class millrace.Class, format string, a
 	return d
 }
 
-// read reads all lines. It stops at what is too much.
+// read reads all lines. It stops when the list or a line is too long.
 func (l *listReader) read(r io.Reader) error {
 	in, total := bufio.NewReaderSize(r, maxLine), 0
 	for {
@@ -183,7 +183,7 @@ func (l *listReader) scheme(scheme, path string) bool {
 	return false
 }
 
-// local looks at the file of a path without a scheme.
+// local checks the file of a path without a scheme.
 func (l *listReader) local(f *DataFile, relative bool) bool {
 	info, err := l.disk.stat(f.Path)
 	if err == nil {

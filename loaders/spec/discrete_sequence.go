@@ -9,7 +9,7 @@ type DiscreteArgs struct {
 
 func (*DiscreteArgs) loaderType() LoaderType { return DiscreteSequence }
 
-// check makes windows of whole records.
+// check checks windows of whole records.
 func (a *DiscreteArgs) check(c *checker) {
 	w, sized := windowPart{c}.window(&a.WindowArgs, Records)
 	if a.Tail == TailPad {

@@ -15,8 +15,8 @@ import (
 	"millrace/remote"
 )
 
-// disk is how a check looks at files. With a root it follows no path out of
-// it, neither by ".." nor by symbolic links.
+// disk gives a check access to files. With a root, no path leads out of the root, neither
+// by ".." nor by symbolic links.
 type disk struct {
 	base string // where relative paths start, absolute
 	root *os.Root
@@ -153,7 +153,7 @@ func (d *disk) openRegular(path string) (io.ReadCloser, error) {
 // notRegular returns an error if a file is not a regular one.
 func notRegular(info fs.FileInfo) error { return inConfig(regularfile.CheckInfo(info)) }
 
-// inConfig words a refusal so that it goes on behind the path in a config.
+// inConfig formats an error as the rest of a sentence that begins with the path.
 func inConfig(err error) error {
 	var odd *regularfile.Error
 	switch {
@@ -167,7 +167,7 @@ func inConfig(err error) error {
 	return errors.New("is not a regular file")
 }
 
-// read returns what is in a file, at most limit bytes and one more.
+// read returns the content of a file, up to limit+1 bytes.
 func (d *disk) read(path string, limit int64) ([]byte, error) {
 	f, err := d.openRegular(path)
 	if err != nil {
@@ -191,7 +191,7 @@ func reason(err error) error {
 	return err
 }
 
-// classOf tells a path that is not allowed from one that cannot be read.
+// classOf returns the class of an error: a forbidden path, or a failed read.
 func classOf(err error) millrace.Class {
 	var out *outsideError
 	if errors.As(err, &out) || errors.Is(err, millrace.ErrConfig) {
@@ -213,8 +213,8 @@ func withoutFileScheme(path string) string {
 	return path
 }
 
-// PrintablePath returns a path to print: without a user's name and password, and
-// without what follows a question mark, which may be a key.
+// PrintablePath returns a path without secrets: it removes a user's name and password, and
+// everything after a question mark, which may contain a key.
 func PrintablePath(path string) string {
 	scheme, ok := schemeOf(path)
 	if !ok {

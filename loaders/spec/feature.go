@@ -19,7 +19,7 @@ type Feature struct {
 	Name        string
 	Kind        Kind
 	DType       tfbridge.DataType
-	Shape       []int64 // of a record, or of an element if VarLen; without Len
+	Shape       []int64 // the shape in a record, or in an element if VarLen; without Len
 	VarLen      bool    // any number of elements, a feature list or in an Example a list of values: the tensor is [T] + Shape
 	Optional    bool    // a VarLen feature of Examples that is empty where a record lacks it
 	Endian      string  // "little" or "big" for Raw, else ""

@@ -29,8 +29,7 @@ type glob []string
 // anyDepth is the part that matches any number of folders.
 const anyDepth = "**"
 
-// parseGlob reads a pattern. The error says what is wrong with it, not which it
-// is.
+// parseGlob reads a pattern. The error does not repeat the pattern.
 func parseGlob(text string) (glob, error) {
 	g := glob(strings.Split(text, "/"))
 	for _, part := range g {
@@ -49,14 +48,13 @@ func parseGlob(text string) (glob, error) {
 	return g, nil
 }
 
-// matches reports whether the glob matches a path with slashes. Where it cannot
-// go on, it goes back to the last "**" and lets that match one more folder: an
-// earlier one needs no second try, because what follows it has been found as
-// early as can be.
+// matches reports whether the glob matches a path with slashes. After a mismatch it
+// returns to the last "**" and extends its match by one folder. It need not try other
+// matches of an earlier "**": the parts after that one were matched as early as possible.
 func (g glob) matches(rel string) bool {
 	names := strings.Split(rel, "/")
 	part, name := 0, 0
-	again, from := -1, 0 // behind the last "**", and the first name it does not match
+	again, from := -1, 0 // the part after the last "**", and the first name that this "**" does not match
 	for name < len(names) {
 		switch {
 		case part < len(g) && g[part] == anyDepth:
@@ -76,13 +74,12 @@ func (g glob) matches(rel string) bool {
 }
 
 func matchesName(part, name string) bool {
-	ok, _ := path.Match(part, name) // parseGlob has refused what is no pattern
+	ok, _ := path.Match(part, name) // parseGlob refuses malformed patterns
 	return ok
 }
 
-// dataFiles says which files of a folder are data files: those that a glob
-// matches or, without globs, those of the usual extension. The manifest is none, and
-// so are index files.
+// dataFiles selects the data files of a folder: the files that a glob matches or, without
+// globs, the files with the usual extension. It skips the manifest and index files.
 type dataFiles []glob
 
 func (d dataFiles) has(rel string) bool {
@@ -126,10 +123,10 @@ func (c datasetPart) glob(at *jsonpos.Node, text string) (glob, bool) {
 	return g, err == nil
 }
 
-// maxOthers is how many files that are no data files a message names.
+// maxOthers is the number of skipped files that a message names at most.
 const maxOthers = 3
 
-// noDataFile reports a folder without a data file, and what it holds instead.
+// noDataFile reports a folder without data files, and names other files in it.
 func (c datasetPart) noDataFile(a *DirArgs, dir string, others []string) {
 	var d *diag.Diagnostic
 	if a.Has("pattern") {

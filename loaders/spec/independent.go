@@ -9,8 +9,7 @@ type IndependentArgs struct {
 
 func (*IndependentArgs) loaderType() LoaderType { return Independent }
 
-// check reports a multi_load that other arguments rule out. The values of its
-// records are examples as they are.
+// check reports a multi_load that other arguments rule out. Each record is an example.
 func (a *IndependentArgs) check(c *checker) {
 	orderPart{c}.checkOrder(&a.OrderArgs)
 	if !a.MultiLoad || a.Bad("multi_load") {

@@ -4,8 +4,8 @@ package spec
 
 import "io/fs"
 
-// fileID identifies a file whatever its path.
+// fileID identifies a file independently of its path.
 type fileID struct{ device, inode uint64 }
 
-// identify returns the identity of a file if the system tells it.
+// identify returns the identity of a file if the operating system knows it.
 func identify(fs.FileInfo) (fileID, bool) { return fileID{}, false }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// fileID identifies a file whatever its path.
+// fileID identifies a file independently of its path.
 type fileID struct{ device, inode uint64 }
 
-// identify returns the identity of a file if the system tells it.
+// identify returns the identity of a file if the operating system knows it.
 func identify(info fs.FileInfo) (fileID, bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -44,12 +44,12 @@ type loaderArgs interface {
 	recordOrder() *OrderArgs
 	padding() *decl.Either[bool, []PaddingConfig]
 
-	// check reports what is wrong with the arguments that only this type has,
-	// and makes of the primary features' tensors what the secondary features and
-	// the processing steps see.
+	// check reports problems of the arguments that only this type has. It changes
+	// the primary tensors into what the secondary features and the processing
+	// steps see.
 	check(c *checker)
 
-	// rows makes of the tensors behind the processing steps what a row of a
-	// batch holds.
+	// rows changes the tensors after the processing steps into the tensors of a row
+	// of a batch.
 	rows(c *checker)
 }

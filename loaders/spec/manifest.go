@@ -25,8 +25,8 @@ type ManifestConfig struct {
 	Features    []FeatureConfig `json:"features" decl:"required,nonempty,most=65536" doc:"All features that can be loaded."`
 }
 
-// MarshalJSON writes a manifest as its file holds it: with var_len for each
-// feature if allow_var_len is set, and else without.
+// MarshalJSON writes a manifest in the form of its file: features have var_len only if
+// allow_var_len is set.
 func (m *ManifestConfig) MarshalJSON() ([]byte, error) {
 	type manifest ManifestConfig // without this method
 	if m.AllowVarLen {
@@ -34,7 +34,7 @@ func (m *ManifestConfig) MarshalJSON() ([]byte, error) {
 	}
 	type feature struct {
 		FeatureConfig
-		VarLen any `json:"var_len,omitempty"` // absent, in place of the embedded one
+		VarLen any `json:"var_len,omitempty"` // hides the embedded field
 	}
 	features := make([]feature, len(m.Features))
 	for i, f := range m.Features {
@@ -82,8 +82,8 @@ type RawArgs struct {
 	Len    int64  `json:"len,omitempty" decl:"default=1,min=1,limit=2147483647" doc:"How many byte strings a record has. More than 1 are stacked along a new first axis. Ignored if var_len is true."`
 }
 
-// featureState is what is known of a feature of the manifest. Parts that are
-// wrong in the manifest are unknown, so that they are reported there only.
+// featureState is what is known of a feature of the manifest. Wrong parts of the manifest
+// count as unknown, so that each is reported once.
 type featureState struct {
 	Feature
 	typed  bool // DType is known
@@ -93,7 +93,7 @@ type featureState struct {
 // manifestPart checks a manifest.
 type manifestPart struct{ *checker }
 
-// readManifest reads and checks the manifest that the config names at a place.
+// readManifest reads and checks the manifest that a node of the config names.
 func (c manifestPart) readManifest(at *jsonpos.Node) {
 	m, err := c.loadManifest()
 	if err != nil {
@@ -107,8 +107,8 @@ func (c manifestPart) readManifest(at *jsonpos.Node) {
 	}
 }
 
-// loadManifest reads the manifest. It is nil if it is no JSON object, which
-// is reported; only what keeps it from being read is an error.
+// loadManifest reads the manifest. After reporting that it is not a JSON object, it
+// returns nil. It returns an error only if the file cannot be read.
 func (c manifestPart) loadManifest() (*ManifestConfig, error) {
 	path := c.spec.ManifestPath
 	c.inManifest.File = path
@@ -184,7 +184,7 @@ func (c manifestPart) feature(f *FeatureConfig, m *ManifestConfig) *featureState
 	return s
 }
 
-// featureType checks dtype, by itself and against how the feature is stored.
+// featureType checks dtype, both alone and against deserialize_type.
 func (c manifestPart) featureType(f *FeatureConfig, s *featureState) bool {
 	if f.Bad("dtype") {
 		return false
@@ -225,7 +225,7 @@ func (c manifestPart) featureLength(f *FeatureConfig, m *ManifestConfig) bool {
 	return false
 }
 
-// featureSize checks that a record's tensor is of a size that can be.
+// featureSize checks that the tensor of a record is not too large.
 func (c manifestPart) featureSize(f *FeatureConfig, s *featureState) bool {
 	bytes, ok := ByteSize(s.DType, 1, s.TensorShape())
 	if ok && bytes <= maxBatchBytes {

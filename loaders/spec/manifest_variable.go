@@ -6,14 +6,13 @@ import (
 	"millrace/loaders/decl"
 )
 
-// Records of a manifest without allow_var_len are Examples. A shape that begins
-// with -1 makes a feature of theirs one of any number of elements:
+// Records of a manifest without allow_var_len are Examples. A feature whose shape begins
+// with -1 may have any number of elements:
 //
 //	"shape": [-1]       stored 5 6 7            tensor [5 6 7]
 //	"shape": [-1, 3]    stored 1 2 3 4 5 6      tensor [[1 2 3] [4 5 6]]
 //
-// Once decoded, it is what a feature list of that length is: see
-// [Feature.VarLen].
+// Once decoded, it equals a feature list of that length: see [Feature.VarLen].
 
 // variableShape checks the shape and the default of a feature, and makes one
 // whose shape begins with -1 variable. It reports whether they can be used.
@@ -41,8 +40,7 @@ func (c manifestPart) variableShape(f *FeatureConfig, m *ManifestConfig, s *feat
 	return false
 }
 
-// dimensions checks the dimensions of a shape, but for a first one that is
-// variable.
+// dimensions checks the dimensions of a shape, except for a variable first one.
 func (c manifestPart) dimensions(f *FeatureConfig, variable bool) bool {
 	low, ok := int64(1), true
 	for i, at := range f.Key("shape").Elems() {
@@ -58,7 +56,7 @@ func (c manifestPart) dimensions(f *FeatureConfig, variable bool) bool {
 	return ok
 }
 
-// variable checks that a feature can be of any number of elements.
+// variable checks whether a feature may have any number of elements.
 func (c manifestPart) variable(f *FeatureConfig, m *ManifestConfig) bool {
 	at := f.Key("shape").Elem(0)
 	switch {

@@ -86,7 +86,7 @@ func (c measurePart) measures() {
 	}
 }
 
-// measured returns the tensor that is measured, nil if it is no primary one.
+// measured returns the tensor that is measured, or nil if it is not a primary one.
 func (c measurePart) measured(m *measuring) *tensorState {
 	if from := c.primary(m.Tensor); from != nil {
 		return from

@@ -17,7 +17,7 @@ type mixedDataset struct {
 	features map[string]*featureState // nil if the manifest could not be read
 	unnamed  bool                     // a feature's name is wrong; it may be any
 	manifest *Manifest
-	path     string // of the manifest
+	path     string // where the config names the manifest
 }
 
 // mixturePart reads the datasets of a mixture.
@@ -50,7 +50,7 @@ func (c mixturePart) mixture(entries []MixtureConfig) {
 	c.spec.Manifest.SHA256 = fmt.Sprintf("%x", sums.Sum(nil))
 }
 
-// nextDataset forgets the dataset before, but for its files and problems.
+// nextDataset forgets the previous dataset, except for its files and problems.
 func (c mixturePart) nextDataset() {
 	c.loose = append(c.loose, c.inManifest.Finish()...)
 	c.inManifest = &decl.Reporter{Class: millrace.ErrConfig, Limit: millrace.ErrLimit}
@@ -61,8 +61,8 @@ func (c mixturePart) nextDataset() {
 	c.features, c.unnamed, c.featureNames = nil, false, nil
 }
 
-// agree reports what the manifests of a mixture say about the requested features that
-// the first one does not.
+// agree reports requested features about which the manifests of a mixture contradict the
+// first manifest.
 func (c mixturePart) agree() {
 	if len(c.mixed) < 2 || c.mixed[0].features == nil {
 		return
@@ -86,7 +86,7 @@ func (c mixturePart) agree() {
 	}
 }
 
-// agreeOn reports a feature that a dataset lacks, or has in another form.
+// agreeOn reports a feature that a dataset lacks or stores in another form.
 func (c mixturePart) agreeOn(f *Feature, d *mixedDataset) {
 	at := d.config.Key("dataset")
 	other, ok := d.features[f.Name]
@@ -109,7 +109,7 @@ func (f *Feature) sameForm(g *Feature) bool {
 		f.Optional == g.Optional && f.Endian == g.Endian && f.Len == g.Len && f.CheckedCast == g.CheckedCast
 }
 
-// form says for a person how a feature is stored and what it becomes.
+// form describes for a person how a feature is stored and which tensor it becomes.
 func (f *Feature) form() string {
 	form := fmt.Sprintf("%s %s, stored as %s", f.DType, processing.FormatShape(f.TensorShape()), f.Kind)
 	if f.Endian != "" {

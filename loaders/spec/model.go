@@ -12,15 +12,15 @@ import (
 	"millrace/loaders/processing"
 )
 
-// ModelNames are the tensors that a model takes and gives.
+// ModelNames are the input and output tensors of a model.
 type ModelNames struct {
 	Inputs  []string
 	Outputs []string
 	Specs   map[string]TensorSpec // by name, where dtype and shape are known; a nil Shape is of unknown rank
 }
 
-// ModelConfig is a file that says what a model takes and gives, where no
-// model is at hand. [ReadModelNames] reads one.
+// ModelConfig is a file that describes a model's inputs and outputs, for use without the
+// model. [ReadModelNames] reads one.
 type ModelConfig struct {
 	decl.Object
 	Inputs  []string `json:"inputs" decl:"required,items.nonempty" doc:"The names of the model's inputs."`
@@ -86,8 +86,8 @@ func (c modelPart) kept() {
 	}
 }
 
-// model checks that the model is fed, and that everything made is for it or
-// to be kept.
+// model checks that the config provides all inputs of the model, and no tensor that is
+// neither an input nor to be kept.
 func (c modelPart) model() {
 	if c.args.Bad("primary_features", "secondary_features") {
 		return

@@ -9,8 +9,8 @@ import (
 	"millrace/loaders/decl"
 )
 
-// addTensor adds a tensor under a new name. A nil feature is one that is not
-// known: what follows from it is not known either.
+// addTensor adds a tensor under a new name. A nil feature is unknown, and so is what
+// depends on it.
 func (c *checker) addTensor(at *jsonpos.Node, name string, f *featureState) *tensorState {
 	if first, ok := c.byName[name]; ok {
 		line, _ := first.at.Key("to_name").Position()
@@ -67,7 +67,7 @@ func (c *checker) tensor(at *jsonpos.Node, name string) *tensorState {
 	return nil
 }
 
-// renamed says under which name a feature is read, "" if it is not.
+// renamed returns the tensor's name for a feature that is read, or "".
 func (c *checker) renamed(feature string) string {
 	for _, p := range c.spec.Primaries {
 		if p.From.Name == feature {
@@ -102,8 +102,8 @@ func (c *checker) primary(name string) *tensorState {
 	return nil
 }
 
-// notPrimary says why a name is not one of a primary feature, or which of
-// those and of others was meant.
+// notPrimary explains why a name does not name a primary feature, and proposes a similar
+// name.
 func (c *checker) notPrimary(name string, others []string) string {
 	if hint := c.renamed(name); hint != "" {
 		return hint

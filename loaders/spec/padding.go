@@ -17,7 +17,7 @@ type PaddingConfig struct {
 // paddingPart checks how tensors are padded.
 type paddingPart struct{ *checker }
 
-// padding works out how each tensor is padded.
+// padding computes how each tensor is padded.
 func (c paddingPart) padding() {
 	if list := c.padded.B; list != nil {
 		for i := range *list {

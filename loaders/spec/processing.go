@@ -33,25 +33,25 @@ func (*StepConfig) Variants(string) []decl.Variant {
 
 // Step is a processing step that was checked. The mode of the plan carries it out.
 type Step struct {
-	Type    string          // as in the config
+	Type    string          // the step's entry in the config
 	Action  processing.Step // nil for a step that writes no tensor
-	Index   int             // place in "processing_steps", from 0
-	Random  bool            // it draws random numbers
-	Decodes bool            // it decodes bytes, which Go checks first
+	Index   int             // index in "processing_steps", from 0
+	Random  bool            // whether the step draws random numbers
+	Decodes bool            // whether the step decodes bytes, which Go checks first
 	Reads   []string        // names of tensors
-	In      []TensorSpec    // these tensors, as far as they are known
+	In      []TensorSpec    // what is known of these tensors
 	Writes  string          // the name of the tensor that it makes or overwrites, "" for none
-	Drops   []string        // tensors that are gone afterwards
+	Drops   []string        // names of tensors that the step removes
 }
 
-// Result returns the tensor that the step writes, as far as it is known.
+// Result returns what is known of the tensor that the step writes.
 func (s Step) Result() TensorSpec {
 	out := s.Action.Out()
 	out.Name = s.Writes
 	return out
 }
 
-// Removes reports whether the step takes an axis of the tensor away.
+// Removes reports whether the step removes an axis of the tensor.
 func (s Step) Removes(axis int) bool {
 	r, ok := s.Action.(interface{ Removes(axis int) bool })
 	return ok && r.Removes(axis)
@@ -67,23 +67,22 @@ func (s Step) Shape(in []int64) (out []int64, known bool, err error) {
 		out, err = x.Shape(in)
 		return out, true, err
 	}
-	if processing.IsElementwise(s.Action) { // it may add axes after those that there are
+	if processing.IsElementwise(s.Action) { // the step may append axes
 		return append(slices.Clone(in), s.Action.Out().Shape[len(in):]...), true, nil
 	}
 	out = s.Action.Out().Shape
 	return out, !slices.Contains(out, -1), nil
 }
 
-// Batchable reports whether the step works on whole batches, and on rows that are joined.
-// Others see one example at a time.
+// Batchable reports whether the step can process a whole batch, or joined rows, at once.
+// Other steps see one example at a time.
 func (s Step) Batchable() bool {
 	_, columns := s.Action.(interface{ Columns() })
 	return s.Action == nil || columns || processing.IsElementwise(s.Action)
 }
 
-// StepsSingly reports whether a processing step needs examples one at a time: it works
-// neither on batches nor on rows that are joined. Filters take examples out of batches only
-// where these are records of one size.
+// StepsSingly reports whether some processing step must see one example at a time. Filters
+// can remove examples from a batch only if its records have one size.
 func (s *Spec) StepsSingly() bool {
 	apart := s.Window != nil || s.Bucket != nil || s.HasLists()
 	return slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() || x.Filters() && apart })
@@ -133,7 +132,7 @@ func (s *Spec) Draws() bool {
 	return slices.ContainsFunc(s.Steps, func(x Step) bool { return x.Random })
 }
 
-// The modes of a plan: its data are to be trained on, or to be evaluated.
+// The modes of a plan: its data are for training, or for evaluation.
 const (
 	ModeTrain = "train"
 	ModeEval  = "eval"
@@ -142,7 +141,7 @@ const (
 // stepPart checks the processing steps.
 type stepPart struct{ *checker }
 
-// steps carries out the processing steps on what is known of the tensors.
+// steps applies the processing steps to what is known of the tensors.
 func (c stepPart) steps() {
 	for i := range c.args.ProcessingSteps {
 		s := &c.args.ProcessingSteps[i]
@@ -171,11 +170,11 @@ func (c stepPart) draws() {
 	}
 }
 
-// guess checks what it can of a step whose type is wrong.
+// guess checks a step whose type is wrong as far as it can.
 func (c stepPart) guess(s *StepConfig) {
 	for i, in := range c.inputs(s, &processing.Type{Reads: processing.Any}) {
 		if in != nil && i == 0 && !s.Has("to_name") {
-			in.shaped = false // what comes out of a broken step is unknown
+			in.shaped = false // the result of a broken step is unknown
 		}
 	}
 	if args, ok := s.Args.(processing.Args); ok {
@@ -223,7 +222,7 @@ func (c stepPart) step(index int, s *StepConfig, t *processing.Type) {
 	c.spec.Steps = append(c.spec.Steps, made)
 }
 
-// carriedOut reports whether the mode of the plan carries out the step.
+// carriedOut reports whether the step applies in the mode of the plan.
 func (c stepPart) carriedOut(s *StepConfig, t *processing.Type) bool {
 	when := s.When
 	if when == "" && t.Random {
@@ -243,8 +242,8 @@ func (c *checker) mode() string {
 	return ModeTrain
 }
 
-// inputs returns the tensors that a step reads, nil for one that is not there. It reports
-// keys that the type does not take.
+// inputs returns the tensors that a step reads, with nil for a missing one. It reports
+// keys that the step's type does not have.
 func (c stepPart) inputs(s *StepConfig, t *processing.Type) (list []*tensorState) {
 	one, several := s.Has("tensor"), s.Has("tensors")
 	switch {
@@ -303,7 +302,8 @@ func (c stepPart) namedInArgs(s *StepConfig) (list []*tensorState) {
 	return list
 }
 
-// readable returns a tensor that a step may read, nil after reporting another one.
+// readable returns the tensor of a name if a step may read it. Otherwise it reports a
+// problem and returns nil.
 func (c stepPart) readable(at *jsonpos.Node, name string) *tensorState {
 	t := c.tensor(at, name)
 	if t != nil && t.measure != nil {
@@ -366,7 +366,7 @@ func (c stepPart) writes(s *StepConfig, t *processing.Type, inputs []*tensorStat
 	return []string{inputs[0].Name}
 }
 
-// spoil makes a tensor one that is not known.
+// spoil marks everything about a tensor as unknown.
 func (c stepPart) spoil(s *StepConfig, name string) {
 	t := c.byName[name]
 	if t == nil {
@@ -402,7 +402,7 @@ func (c stepPart) write(s *StepConfig, made Step, inputs []*tensorState) {
 	}
 }
 
-// drop removes the tensors that a step takes away.
+// drop removes the tensors that a step consumes.
 func (c stepPart) drop(made *Step, t *processing.Type, inputs []*tensorState) {
 	for _, in := range inputs {
 		if t.Drops || t.Moves && in.Name != made.Writes {
@@ -424,7 +424,7 @@ func (c stepPart) drop(made *Step, t *processing.Type, inputs []*tensorState) {
 	}
 }
 
-// gone says that a step has removed a tensor, "" if none has.
+// gone returns a message that names the step that removed a tensor, or "" if none did.
 func (c *checker) gone(d *diag.Diagnostic, name string) bool {
 	step, ok := c.dropped[name]
 	if ok {

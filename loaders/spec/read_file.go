@@ -32,8 +32,8 @@ func (c *checker) unreadable(at *jsonpos.Node, what, path string, err error) *di
 	return d
 }
 
-// parseGiven reads a JSON file that the caller named, not a config: the root
-// does not matter. It returns nil after reporting what is wrong.
+// parseGiven reads a JSON file that the caller named, so Options.Root does not restrict
+// it. It returns nil after reporting a problem.
 func (c *checker) parseGiven(path, doing string) *jsonpos.Node {
 	data, err := (&disk{}).read(path, jsonpos.MaxBytes)
 	if err != nil {
@@ -58,8 +58,7 @@ func (c *checker) parse(path string, data []byte) *jsonpos.Node {
 	return nil
 }
 
-// Replacement is an argument in place of the one that a config has, or in addition to those
-// that it has.
+// Replacement is an argument that replaces the config's, or is added to the config's.
 type Replacement struct {
 	Key   string // a key of "args"
 	Value json.RawMessage
@@ -77,7 +76,7 @@ func ParseReplacement(text string) (r Replacement, err error) {
 	return Replacement{string(key), value}, nil
 }
 
-// readReplaced reads the config with the arguments of the options in place of the config's.
+// readReplaced reads the config with the replacements of the options.
 func (c *checker) readReplaced(doing string) *jsonpos.Node {
 	node := c.parseGiven(c.spec.Path, doing)
 	for _, r := range c.o.Replace {
@@ -89,8 +88,8 @@ func (c *checker) readReplaced(doing string) *jsonpos.Node {
 	return node
 }
 
-// in returns the text of a config with the argument. All lines stay where they are, so that
-// problems keep their places.
+// in returns the text of a config with the argument. It moves no line, so that problems
+// keep their line numbers.
 func (r Replacement) in(config *jsonpos.Node) []byte {
 	var line bytes.Buffer
 	json.Compact(&line, r.Value) // it is JSON

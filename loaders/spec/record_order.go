@@ -6,15 +6,15 @@ import (
 	"millrace/tfrecord"
 )
 
-// OrderArgs say which records or windows are read and in which order, where an index of
-// the files tells where each record is.
+// OrderArgs say which records or windows are read, and in which order. They need an index
+// of the files with the location of each record.
 type OrderArgs struct {
 	ShuffleMode string `json:"shuffle_mode" decl:"default=buffer,enum=buffer|block|exact" doc:"How to shuffle. buffer: file names, files and records are mixed in buffers of the three sizes. exact: each epoch reads all records, or all windows, in one uniformly drawn order, and the three sizes are not used. block: blocks of consecutive records or windows come in a uniformly drawn order, and num_shuffle_buffer_elements records of them are mixed; the other two sizes are not used. exact and block need shuffle, and uncompressed local files."`
 	PartArgs
 }
 
-// PartArgs say which records are read, where an index of the files tells where each
-// record is.
+// PartArgs say which records are read. They need an index of the files with the location
+// of each record.
 type PartArgs struct {
 	Shard ShardConfig `json:"shard" decl:"" doc:"Reads one part of each epoch's order. The parts together are the whole, and their sizes differ by one at most. It needs uncompressed local files, and exact or block shuffling, or none."`
 	Range RangeConfig `json:"range" decl:"" doc:"Reads some of the records, counted over all files before they are shuffled. It needs what shard needs."`
@@ -53,13 +53,13 @@ const (
 // recordOrder returns the arguments themselves.
 func (o *OrderArgs) recordOrder() *OrderArgs { return o }
 
-// given reports whether records are to be read by their place.
+// given reports whether the arguments require reading each record by its location.
 func (o *OrderArgs) given() bool { return o != nil && (o.computed() || len(o.keys()) > 0) }
 
 // mixed reports whether the config has a mixture in place of a dataset.
 func (o *OrderArgs) mixed() bool { return o != nil && len(o.Mixture) > 0 }
 
-// keys returns which of the arguments there are.
+// keys returns the names of the arguments that the config sets.
 func (a *PartArgs) keys() (keys []string) {
 	if a.Shard.At != nil {
 		keys = append(keys, "shard")
@@ -73,8 +73,8 @@ func (a *PartArgs) keys() (keys []string) {
 	return keys
 }
 
-// computed reports whether the config asks for an order that is computed, and not for
-// buffers of the three sizes.
+// computed reports whether the config asks for a computed order instead of shuffle
+// buffers.
 func (o *OrderArgs) computed() bool {
 	return o != nil && (o.ShuffleMode == exactMode || o.ShuffleMode == blockMode)
 }
@@ -82,7 +82,7 @@ func (o *OrderArgs) computed() bool {
 // orderPart checks which records are read, and in which order.
 type orderPart struct{ *checker }
 
-// checkOrder checks what needs the places of records.
+// checkOrder checks the arguments that need the locations of records.
 func (c orderPart) checkOrder(o *OrderArgs) {
 	if !o.given() {
 		return
@@ -161,8 +161,8 @@ func (c orderPart) recordRange(r *RangeConfig, order *RecordOrder) {
 	}
 }
 
-// windowsKnown reports a key that needs the places of windows where these follow from
-// the data, and not from the number of records.
+// windowsKnown reports a key that needs the locations of windows if these depend on the
+// content of the records.
 func (c orderPart) windowsKnown(key string) {
 	w := c.spec.Window
 	if w == nil || c.args.Bad("min_window", "max_window") {
@@ -180,8 +180,7 @@ func (c orderPart) windowsKnown(key string) {
 	}
 }
 
-// placesKnown reports a key that needs the places of records where they are not
-// known.
+// placesKnown reports a key that needs the locations of records if they are unknown.
 func (c orderPart) placesKnown(key string) {
 	at := c.args.Key(key)
 	if c.spec.Manifest.Compression != tfrecord.None {

@@ -7,8 +7,8 @@ import (
 	"millrace/loaders/processing"
 )
 
-// SecondaryConfig is one entry of "secondary_features": a tensor that is made,
-// not read.
+// SecondaryConfig is one entry of "secondary_features": a tensor that is computed instead
+// of read.
 type SecondaryConfig struct {
 	decl.Object
 	ToName string `json:"to_name" decl:"required,nonempty,label=tensor" doc:"The tensor's name in the pipeline and for the model."`
@@ -46,7 +46,7 @@ func (c secondaryPart) secondaries() {
 		}
 		t := c.addTensor(s.At, s.ToName, nil)
 		if t == nil {
-			t = &tensorState{} // a name that is taken; its arguments are checked all the same
+			t = &tensorState{} // the name is taken; check the arguments anyway
 		}
 		t.made = true
 		switch args := s.Args.(type) {
@@ -72,7 +72,7 @@ func (c secondaryPart) constant(a *ConstArgs, t *tensorState) {
 	c.spec.Secondaries = append(c.spec.Secondaries, con)
 }
 
-// constType finds the dtype of a const: that of a name, or a primary's.
+// constType finds the dtype of a const: the named dtype, or the dtype of a named primary.
 func (c secondaryPart) constType(a *ConstArgs, t *tensorState) {
 	if a.Bad("dtype") {
 		return
@@ -94,8 +94,8 @@ func (c secondaryPart) constType(a *ConstArgs, t *tensorState) {
 	}
 }
 
-// constShape finds the shape of a const: as written, or that of a primary,
-// whose name it returns then.
+// constShape finds the shape of a const: the shape in the config, or the shape of a named
+// primary. In the second case it returns that name.
 func (c secondaryPart) constShape(a *ConstArgs, t *tensorState) (from string) {
 	switch {
 	case a.Bad("shape"):

@@ -19,7 +19,7 @@ type Spec struct {
 	Path         string // the loader config
 	ManifestPath string
 	ListPath     string // "" for a dataset of type dir
-	ListSHA256   string // of the list's bytes, in hexadecimal
+	ListSHA256   string // digest of the list's bytes, in hexadecimal
 	Type         LoaderType
 	Manifest     *Manifest
 	Mixture      []MixturePart // nil = one dataset; the manifest of the first is the one above
@@ -45,14 +45,14 @@ type Spec struct {
 	Primaries   []Primary
 	Secondaries []Const
 	Mode        string    // ModeTrain or ModeEval
-	Steps       []Step    // those that the mode carries out
+	Steps       []Step    // the steps that apply in Mode
 	Measures    []Measure // made after the steps
 	Bucket      *Bucket   // nil = batches of consecutive examples
 	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
 	MultiLoad   bool
 
-	Window *Window // of ContinuousSequence and DiscreteSequence, else nil
-	Chunks *Chunks // of ChunkedSequence, else nil
+	Window *Window // set for ContinuousSequence and DiscreteSequence, else nil
+	Chunks *Chunks // set for ChunkedSequence, else nil
 
 	// Special is what only the config's loader type knows, for a stage that only this type
 	// has. It is nil for the types in this package. Millrace's own operations leave a config
@@ -76,7 +76,7 @@ type Spec struct {
 type Manifest struct {
 	Compression tfrecord.Compression
 	AllowVarLen bool   // records are SequenceExamples
-	SHA256      string // of the manifest's bytes, in hexadecimal
+	SHA256      string // digest of the manifest's bytes, in hexadecimal
 }
 
 // DataFile is one TFRecord file of the dataset.
@@ -95,8 +95,8 @@ type Shuffle struct {
 	MixFiles  int64 // files read in turns, one record at a time; at most the number of files
 }
 
-// RecordOrder says that records are read by their place, in an order that is computed
-// for each epoch. Nothing else shuffles them then.
+// RecordOrder says that each record is read by its location, in an order that is computed
+// for each epoch. Then nothing else shuffles records.
 type RecordOrder struct {
 	Shuffling  permutation.Shuffling
 	Mixed      int64 // records that are mixed with each other in block shuffling
@@ -109,7 +109,7 @@ type RecordOrder struct {
 // MixturePart is one of the datasets of a mixture.
 type MixturePart struct {
 	ManifestPath string  `json:"manifest"`
-	Files        int     `json:"files"` // of Spec.Files, in their order
+	Files        int     `json:"files"` // a part of Spec.Files, in the same order
 	Weight       float64 `json:"weight"`
 }
 
@@ -154,7 +154,7 @@ const (
 type Pad struct {
 	Tensor string
 	Shape  []int64 // -1 = the longest in the batch
-	Value  any     // of the tensor's dtype: int64, uint64, float64, bool, string or complex128
+	Value  any     // a value of the tensor's dtype: int64, uint64, float64, bool, string or complex128
 }
 
 // Bucket says how examples are put into buckets by their length. A batch holds
@@ -170,18 +170,8 @@ type Bucket struct {
 // TensorSpec is a tensor as far as it is known before the data is read.
 type TensorSpec = processing.Tensor
 
-// RecordMeasures returns the measures that need the records of windows.
-func (s *Spec) RecordMeasures() (list []Measure) {
-	for _, m := range s.Measures {
-		if m.Records {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-// FeatureOf returns the feature that a primary tensor is read from, nil for
-// other tensors.
+// FeatureOf returns the feature that a primary tensor is read from, or nil for other
+// tensors.
 func (s *Spec) FeatureOf(name string) *Feature {
 	for _, primary := range s.Primaries {
 		if primary.To == name {
@@ -201,16 +191,6 @@ func (s *Spec) Tensor(name string) TensorSpec {
 	return TensorSpec{}
 }
 
-// MeasureOf returns the measure of a name, nil if there is none.
-func (s *Spec) MeasureOf(name string) *Measure {
-	for i := range s.Measures {
-		if s.Measures[i].To == name {
-			return &s.Measures[i]
-		}
-	}
-	return nil
-}
-
 // SortedFeatures returns the requested features by name, which is the order
 // in which TensorFlow's parsers give their outputs.
 func (s *Spec) SortedFeatures() []*Feature {
@@ -225,8 +205,8 @@ func (s *Spec) SortedFeatures() []*Feature {
 	return sorted
 }
 
-// HasLists reports whether records are decoded as ones that may hold lists of
-// any length: SequenceExamples, and Examples of which a feature is VarLen.
+// HasLists reports whether records may hold lists of any length: SequenceExamples do, and
+// Examples with a VarLen feature.
 func (s *Spec) HasLists() bool {
 	return s.Manifest.AllowVarLen || slices.ContainsFunc(s.Features, func(f *Feature) bool { return f.VarLen })
 }

@@ -7,9 +7,8 @@ import (
 	"millrace/dtype"
 )
 
-// ByteSize returns how many bytes n tensors of a shape take, unknown
-// dimensions counted as 1. It is false if they are too many to add them to
-// others.
+// ByteSize returns the size in bytes of n tensors of a shape, with unknown dimensions
+// counted as 1. It is false if sums of such sizes could overflow.
 func ByteSize(d dtype.DataType, n int64, shape []int64) (int64, bool) {
 	dims := []int64{n}
 	for _, dim := range shape {

@@ -12,8 +12,8 @@ import (
 // Value is a value of a tensor as it is written; see [processing.Value].
 type Value = processing.Value
 
-// value reads a value of a dtype; an absent one is zero. What is no value of
-// the dtype is reported.
+// value reads a value of a dtype; an absent value is zero. It reports a value that does
+// not fit the dtype.
 func (c *checker) value(at *jsonpos.Node, d tfbridge.DataType, v Value) (any, bool) {
 	if v == nil {
 		return ZeroValue(d), true

@@ -2,7 +2,7 @@ package spec
 
 // Window is how sequence loaders cut windows.
 type Window struct {
-	Unit     Unit // of Min, Max and Stride
+	Unit     Unit // the unit of Min, Max and Stride
 	Min, Max int64
 	Stride   int64  // 0 = from the end of one window to the start of the next
 	Tail     string // "keep", "drop" or "pad"
@@ -21,8 +21,8 @@ const (
 // cuts short.
 const (
 	TailKeep = "keep" // it stays, shorter
-	TailDrop = "drop" // it is left out
-	TailPad  = "pad"  // it is filled up
+	TailDrop = "drop" // it is dropped
+	TailPad  = "pad"  // it is padded
 )
 
 // Least returns how many units a file must have to give a window.
@@ -75,10 +75,10 @@ func (c windowPart) window(a *WindowArgs, unit Unit) (w *Window, sized bool) {
 	return w, sized
 }
 
-// cutWindows makes the tensors those of a window.
+// cutWindows gives the tensors the shapes that they have in windows.
 func (c windowPart) cutWindows(w *Window, sized bool) {
 	if !sized {
-		w = &Window{Unit: w.Unit, Min: 1, Max: 2} // of any size, as far as is known
+		w = &Window{Unit: w.Unit, Min: 1, Max: 2} // the size is unknown
 	}
 	c.spec.Window = w
 	for _, t := range c.tensors {

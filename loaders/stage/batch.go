@@ -13,8 +13,8 @@ import (
 // Batch joins examples to batches.
 type Batch struct {
 	Size     int64 // examples
-	Drop     bool  // a rest at the end is dropped
-	Endless  bool  // there is no end
+	Drop     bool  // whether a short last batch is dropped
+	Endless  bool  // whether the data are endless
 	Bucketed bool  // the examples of a batch are of one bucket
 	Elements bool  // the size of a batch depends on its bucket
 	Padded
@@ -28,10 +28,10 @@ type Budget struct {
 	Padded
 }
 
-// Padded is what comes out of a batch.
+// Padded describes the tensors of a batch.
 type Padded struct {
 	Rows    int64             // rows of every batch; -1 = they may differ
-	Tensors []spec.TensorSpec // what an example holds
+	Tensors []spec.TensorSpec // the tensors of an example
 	Padding []spec.Pad        // nil = none; else one entry for each of Tensors
 }
 

@@ -11,7 +11,7 @@ import (
 type Check struct {
 	Native           bool             // the native operation checks by itself what it can
 	BadRecords       *spec.BadRecords // nil = the first bad one ends the run
-	Finite           []string         // features whose values must be finite
+	Finite           []string         // names of features whose values must be finite
 	RefuseDuplicates bool
 	RefuseEmpty      bool // a record of 0 bytes is bad
 	AllowEmpty       bool // a record of 0 bytes has no features

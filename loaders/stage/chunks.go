@@ -16,14 +16,14 @@ type Chunks struct {
 	Tensors []spec.TensorSpec // the sequences
 }
 
-// Output adds a tensor that says what a row is.
+// Output adds a tensor that identifies or describes each row.
 type Output struct {
 	spec.RowOutput
-	TagFeature *spec.Feature // the feature that a tag is; nil = the place of the row's record
+	TagFeature *spec.Feature // the feature that is the tag; nil = the location of the row's record
 	Tensor     spec.TensorSpec
 }
 
-// rows makes the stages of a chunked_sequence up to its rows.
+// rows returns the stages of a chunked_sequence up to its rows.
 func rows(c engine.Choice) (list []Stage) {
 	k := c.Chunks
 	if k == nil {

@@ -5,21 +5,21 @@ import (
 	"millrace/loaders/scan"
 )
 
-// Data is what the number of examples of a run follows from.
+// Data is the input for counting the examples of a run.
 type Data struct {
 	engine.Choice
 	Found   *scan.Scan
 	Skipped int64 // bad records of each epoch that are known
 
-	// Expect asks for a number to show to people who wait. It counts windows of one size as
-	// well, a number that is not compared with the rows delivered.
+	// Expect asks for a number to show to people who wait. It also counts windows of one size.
+	// That number is an estimate: a run does not compare it with the rows delivered.
 	Expect bool
 }
 
-// Count is how many examples the stages so far give.
+// Count is the number of examples after the stages so far.
 type Count struct {
 	Elements int64 // records, windows or sequences: of an epoch, and after [Repeat] of a run
-	Parts    int64 // epochs that share the elements, a part each; 1 = an epoch takes all
+	Parts    int64 // number of epochs that divide the elements among them; 1 = an epoch takes all
 	Rows     int64 // examples of each element
 }
 

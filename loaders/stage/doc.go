@@ -1,5 +1,5 @@
-// Package stage holds the stages of a plan, each in a separate file: what it is given,
-// what `millrace plan` prints of it, and how many examples it gives. It needs no TensorFlow.
+// Package stage has the stages of a plan, each in a separate file: its parameters, what
+// `millrace plan` prints, and how many examples it gives. It needs no TensorFlow.
 //
 //	for _, s := range stage.Of(engine.Choice{Spec: checked}) {
 //		x := s.Explain()
@@ -12,9 +12,9 @@
 // of these stages is checked, printed, counted, built and resumed. Where does a reader find
 // one of them, and what does somebody change who adds one?
 //
-// What was: a package for each activity, and in each of them a type that knew all stages.
-// The printed plan was written by one function, the pipeline was built by another one, and
-// only their authors kept them alike.
+// The rejected alternative: a package for each activity, and in each package a type that
+// knows all stages. Then one function prints the plan, another builds the pipeline, and
+// nothing but care keeps the two equal.
 //
 // The answer: a plan is an ordered list of stages. A stage is a small value that holds its
 // parameters and nothing else. The list is made once, by a table: each line makes the

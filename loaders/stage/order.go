@@ -11,7 +11,7 @@ import (
 // Order puts the sequences of a chunked_sequence in order.
 type Order struct {
 	chunks.Order
-	Parts int64 // an epoch takes one of so many
+	Parts int64 // number of parts; an epoch takes one part
 }
 
 func sequenceOrder(c engine.Choice) []Stage {

@@ -9,13 +9,13 @@ import (
 	"millrace/loaders/spec"
 )
 
-// Parse makes tensors of what records store.
+// Parse converts records to tensors.
 type Parse struct {
 	Features  []*spec.Feature // each once, sorted by name: the order of the outputs of TensorFlow's parsers
 	Primaries []spec.Primary
 	Tensors   []spec.TensorSpec // one for each of Primaries
 
-	SequenceExamples bool // the form of the records; else Examples
+	SequenceExamples bool // whether records are SequenceExamples; otherwise Examples
 	Lists            bool // records may hold lists of any length
 	MultiLoad        bool // records are parsed in batches
 	Parallel         int64

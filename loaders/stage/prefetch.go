@@ -5,7 +5,7 @@ import (
 	"millrace/loaders/engine"
 )
 
-// Prefetch makes batches before the loop asks for them.
+// Prefetch computes batches before the loop asks for them.
 type Prefetch struct{ Batches int64 }
 
 func prefetch(c engine.Choice) []Stage {

@@ -11,7 +11,7 @@ import (
 	"millrace/tfrecord"
 )
 
-// Reading is how files are read, whatever the order.
+// Reading says how files are read, in any order.
 type Reading struct {
 	Compression tfrecord.Compression
 	Parallel    int64 // files read at the same time
@@ -32,7 +32,7 @@ type Read struct {
 type ReadByPlace struct {
 	Reading
 	spec.RecordOrder
-	Datasets int // from which records are drawn by weight; 0 = one dataset
+	Datasets int // number of datasets that records are drawn from by weight; 0 = one dataset
 }
 
 func read(c engine.Choice) []Stage {

@@ -23,7 +23,7 @@ const (
 	OfRows      Shuffled = "rows"      // rows of a chunked_sequence
 )
 
-// shuffles makes the stage that mixes examples.
+// shuffles returns the stage that mixes examples.
 func shuffles(c engine.Choice) []Stage {
 	switch {
 	case c.Shuffle == nil:

@@ -13,7 +13,7 @@ type Stage interface {
 type Explained struct {
 	Name    string       `json:"name"`
 	What    string       `json:"what"`
-	Tensors []Tensor     `json:"tensors,omitempty"` // what comes out, where that changes
+	Tensors []Tensor     `json:"tensors,omitempty"` // the tensors after the stage, if it changes them
 	Bucket  *spec.Bucket `json:"bucket,omitempty"`  // only for the stage that puts examples into buckets
 }
 

@@ -11,7 +11,7 @@ import (
 // Step is a processing step of any type.
 type Step struct {
 	spec.Step
-	Key string // where the step is in the config
+	Key string // the step's location in the config
 }
 
 func steps(c engine.Choice) (list []Stage) {
@@ -21,8 +21,8 @@ func steps(c engine.Choice) (list []Stage) {
 	return list
 }
 
-// Explain describes the step: what it reads, its parameters, and the tensor that it makes where
-// that is another one.
+// Explain describes the step: its input, its parameters, and the tensor that it makes if
+// that has another name.
 func (s Step) Explain() Explained {
 	if s.Filters() {
 		return Explained{Name: s.Type, What: s.Action.Explain()}

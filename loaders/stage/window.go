@@ -12,7 +12,7 @@ import (
 // Window cuts windows from the records of a file.
 type Window struct {
 	spec.Window
-	Tensors []spec.TensorSpec // what a window holds
+	Tensors []spec.TensorSpec // the tensors of a window
 }
 
 func window(c engine.Choice) []Stage {
@@ -38,8 +38,8 @@ func (w Window) Explain() Explained {
 	return Explained{Name: "window", What: what + ", tail: " + w.Tail, Tensors: tensorsOf(w.Tensors...)}
 }
 
-// count returns how many windows the files have. Those that are read by their place were
-// counted with their order.
+// count returns the number of windows in the files. If windows are read by their location,
+// their order has counted them.
 func (w Window) count(in Count, d Data) (Count, bool) {
 	if d.Records != nil {
 		return in, true

@@ -10,7 +10,9 @@ import (
 	"embed"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"millrace/loaders"
@@ -141,3 +143,6 @@ func features(plan *loaders.Plan) []tensor {
 	}
 	return all
 }
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,6 +2,8 @@ package bytecheck
 
 import (
 	"cmp"
+	_ "embed"
+	"strings"
 
 	"millrace"
 	"millrace/dtype"
@@ -49,4 +51,20 @@ func Rows(rows, size, bytes, limit int64) error {
 		return nil
 	}
 	return refused(millrace.ErrLimit, "%d Examples of %d bytes take %d bytes, most of them for default values", rows, bytes, made)
+}
+
+//go:embed operations.txt
+var operations string
+
+// Bounds returns the rows of operations.txt: for each operation that decodes strings,
+// the bound of its memory.
+func Bounds() map[string]string {
+	bounds := map[string]string{}
+	for line := range strings.Lines(operations) {
+		line, _, _ = strings.Cut(line, "#")
+		if f := strings.Fields(line); len(f) == 2 {
+			bounds[f[0]] = f[1]
+		}
+	}
+	return bounds
 }

@@ -39,3 +39,14 @@ func SinceStart() time.Duration {
 	}
 	return time.Duration(now.Nano()) - time.Duration(ticks)*(time.Second/ticksPerSecond)
 }
+
+// OpenFiles returns the number of further files that the process may open, and the
+// limit.
+func OpenFiles() (free, limit int64) {
+	limit = soft(unix.RLIMIT_NOFILE)
+	used := 0
+	if list, err := os.ReadDir("/proc/self/fd"); err == nil {
+		used = len(list)
+	}
+	return max(limit-int64(used), 0), limit
+}

@@ -43,7 +43,7 @@ func (p *Processor) Drawn(s *graph.Scope, epoch, position tfbridge.Output) *grap
 func seedOf(s *graph.Scope, step int) tfbridge.Output {
 	d, ok := s.Value(drawKey{}).(draw)
 	if !ok || s.Err() != nil {
-		return s.Const([]int64{0, int64(step)}) // no example is drawn for: only shapes are asked for
+		return s.Const([]int64{0, int64(step)}) // outside a draw only shapes matter
 	}
 	mixed := mix(s, s.Op1("BitwiseXor", nil, d.epoch, s.Const(uint64(step))))
 	return graph.Pack(s, []tfbridge.Output{graph.Bitcast(s, mixed, tfbridge.Int64), d.position}, 0)

@@ -37,20 +37,20 @@ func (m measure) dense(s *graph.Scope, values map[string]tfbridge.Output, lead i
 		along := graph.Subscript(s, shape, graph.Between(int64(lead+m.Axis), int64(lead+m.Axis+1)))
 		values[m.To] = graph.Fill(s, graph.ConcatV2(s, []tfbridge.Output{batch, along}, 0), s.Const(true))
 	case m.Kind == spec.ElementCount:
-		values[m.To] = graph.Size(s, values[m.Tensor]) // a single example: elements of a batch are alike, and not counted
+		values[m.To] = graph.Size(s, values[m.Tensor]) // a single example: all elements of a batch have the same size
 	default:
 		values[m.To] = graph.Fill(s, batch, graph.Subscript(s, shape, graph.At(int64(lead+m.Axis))))
 	}
 }
 
-// recordSizes makes the lengths of the records of windows that all have as
-// many records of one length.
+// recordSizes computes the lengths of the records in windows. All windows must have the
+// same number of records, and all records the same length.
 func (m measure) recordSizes(s *graph.Scope, batch tfbridge.Output) tfbridge.Output {
 	records := s.Const([]int64{m.records})
 	return graph.Fill(s, graph.ConcatV2(s, []tfbridge.Output{batch, records}, 0), s.Const(m.length))
 }
 
-// ragged leaves the lengths of the records of windows alone: they come with the windows.
+// ragged does not change the lengths of the records in windows: windows contain them.
 func (m measure) ragged(s *graph.Scope, columns map[string]column.Column) {
 	of := columns[m.Tensor]
 	switch {

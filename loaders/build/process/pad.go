@@ -37,7 +37,7 @@ func (p *Processor) padStatic(s *graph.Scope, values map[string]tfbridge.Output)
 type Axes struct {
 	Tensor int // index of the tensor
 	From   int // the first axis that is padded
-	Front  int // axes of the value before those that are padded
+	Front  int // number of leading axes of the value that are not padded
 }
 
 // PadAxes pads axes whose sizes are known.
@@ -62,8 +62,8 @@ func (p *Processor) PadAxes(s *graph.Scope, x tfbridge.Output, a Axes) tfbridge.
 	return graph.PadV2(s, x, s.Const(after), target.Constant(s, pad.Value, t.DType))
 }
 
-// stack makes one tensor of the rows of tensor i: padded to one length, or
-// asserted to have one.
+// stack joins the rows of tensor i to one tensor. It pads them to one length, or asserts
+// that they have the same length.
 func (p *Processor) stack(s *graph.Scope, i int, c column.Column) tfbridge.Output {
 	if p.Out.Padding == nil {
 		if !c.Ragged() {
@@ -94,7 +94,7 @@ func (p *Processor) stackEqual(s *graph.Scope, i int, c column.Column) tfbridge.
 	return column.ReshapeRows(s, c.Values, t.Shape[1:], c.Rows(s), most)
 }
 
-// StackPadded pads rows to one length. Their inner axes have their size.
+// StackPadded pads rows to one length. Their inner axes already have the padded size.
 func (p *Processor) StackPadded(s *graph.Scope, i int, c column.Column) tfbridge.Output {
 	t, pad := p.Out.Tensors[i], p.Out.Padding[i]
 	shape := []int64{-1, pad.Shape[0]}

@@ -40,7 +40,7 @@ type line struct {
 	room   func(*Processor, stage.Stage) room
 }
 
-// of makes the line of a type of stage.
+// of returns the line for a type of stage.
 func of[S stage.Stage](make func(*Processor, S) room) line {
 	return line{
 		func(s stage.Stage) bool { _, ok := s.(S); return ok },

@@ -13,7 +13,7 @@ import (
 type slice struct {
 	*tensors.Slice
 	tensor string // its name
-	key    string // where the step is in the config
+	key    string // the step's location in the config
 	target *target.Target
 }
 
@@ -33,7 +33,7 @@ func (x slice) rows(s *graph.Scope, c column.Column) column.Column {
 	case first.Begin != nil || first.End != nil:
 		c = rangeOfRows(s, first, c)
 	}
-	indices = append(indices[:1], indices[2:]...) // the rows' own axis is dealt with
+	indices = append(indices[:1], indices[2:]...) // the axis of the rows is done
 	return column.Column{Values: graph.Subscript(s, c.Values, indices...), Splits: c.Splits}
 }
 

@@ -37,7 +37,7 @@ func (p *Processor) Dense(s *graph.Scope, values map[string]tfbridge.Output, lea
 	}
 }
 
-// Ragged builds on columns the stages that a function accepts.
+// Ragged builds the stages that a function accepts, on columns.
 func (p *Processor) Ragged(s *graph.Scope, columns map[string]column.Column, accept func(stage.Stage) bool) {
 	for _, x := range p.Stages {
 		if r := roomOf(p, x); r != nil && accept(x) {
@@ -54,7 +54,7 @@ func (p *Processor) Derive(s *graph.Scope, decoded []tfbridge.Output, lead []int
 	return p.DeriveWith(s, nil, decoded, lead)
 }
 
-// DeriveWith is Derive for examples that come with some tensors beside the features.
+// DeriveWith is Derive for examples that have further tensors in addition to the features.
 func (p *Processor) DeriveWith(s *graph.Scope, given map[string]tfbridge.Output, decoded []tfbridge.Output, lead []int64) []tfbridge.Output {
 	if len(decoded) != len(p.Parse.Features) {
 		return nil // the scope holds the failure

@@ -10,8 +10,8 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// intRange is what an integer dtype holds; max is exact as a float64 bound
-// that is excluded.
+// intRange is the range of an integer dtype. Its upper bound is excluded, because only that
+// bound is exact as a float64.
 type intRange struct {
 	min float64
 	max float64 // excluded
@@ -43,8 +43,8 @@ var significands = map[tfbridge.DataType]significand{
 	tfbridge.Double:   {53, math.MaxFloat64},
 }
 
-// checkValues finds the first value that a cast would change. It is the Go
-// side of the assertion that the graph holds.
+// checkValues finds the first value that a cast would change. The graph contains the same
+// check as an assertion.
 func checkValues(f *spec.Feature, list example.Feature) error {
 	for _, v := range list.Ints {
 		if !holdsInt(f.DType, v) {
@@ -109,8 +109,8 @@ func holdsFloat(d tfbridge.DataType, v float32) bool {
 	return true
 }
 
-// halfHolds reports whether a finite value is one of float16: a multiple of
-// the spacing at its exponent, down to the subnormal spacing.
+// halfHolds reports whether float16 represents a finite value exactly: the value is a
+// multiple of the spacing at its exponent, down to the subnormal spacing.
 func halfHolds(x float64) bool {
 	if x == 0 {
 		return true

@@ -1,5 +1,6 @@
-// Package check says which records are bad: by what the manifest and the stages of a config
-// take, and by what TensorFlow's parsers survive. It needs no TensorFlow.
+// Package check finds bad records: records that the manifest or a stage of the config does
+// not allow, and records that TensorFlow's parsers would not survive. It needs no
+// TensorFlow.
 //
 //	if err := check.Record(s, data); err != nil {
 //		return err // names the feature or the tensor, and no place
@@ -8,9 +9,9 @@ package check
 
 import "millrace/loaders/engine"
 
-// New returns the check that a record must pass before the operations of a plan see it,
-// nil if they survive any record and check it themselves. The error has no place. Only one
-// goroutine at a time may call the check.
+// New returns the check that a record must pass before the operations of a plan see it. It
+// returns nil if the operations survive any record and check it themselves. An error of
+// the check does not name the record. Only one goroutine at a time may call the check.
 func New(c engine.Choice) func(record []byte) error {
 	whole := func(record []byte) error { return Record(c.Spec, record) }
 	switch {

@@ -8,9 +8,9 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// Checker decides which records TensorFlow may parse, where Millrace's own operations,
-// which survive any record, are not built: see [example.Checker]. Only one goroutine at
-// a time may use it.
+// Checker decides which records TensorFlow may parse. Pipelines with Millrace's native
+// operations do not need it, because these survive any record: see [example.Checker]. Only
+// one goroutine at a time may use a Checker.
 type Checker struct {
 	spec    *spec.Spec
 	parse   bool // Go parses every record: see refuseVariable
@@ -32,8 +32,8 @@ func NewChecker(s *spec.Spec) *Checker {
 	return j
 }
 
-// Check returns an error if TensorFlow must not parse a record. It leaves other
-// faults to TensorFlow. The error has no place.
+// Check returns an error if TensorFlow must not parse a record. TensorFlow finds other
+// faults itself. The error does not name the record.
 func (j *Checker) Check(record []byte) error {
 	if err := j.records.Check(record); err != nil {
 		return j.describe(err)
@@ -52,7 +52,7 @@ func (j *Checker) Check(record []byte) error {
 	return nil
 }
 
-// describe words an error about the number of values as every check of a plan does.
+// describe formats an error about the number of values like every check of a plan.
 func (j *Checker) describe(err error) error {
 	var e *millrace.Error
 	if !errors.As(err, &e) || e.Class != millrace.ErrSchema {
@@ -68,4 +68,23 @@ func (j *Checker) describe(err error) error {
 		}
 	}
 	return err
+}
+
+// TensorFlow's parser of VarLen features trusts a record twice. It allocates memory for
+// the number of floats that a packed list claims, up to 4 GiB, before it checks that they
+// are there. And it accepts a record that lacks the feature, whatever the manifest says.
+// Millrace's native operations do neither. Where TensorFlow's parser runs, Go parses each
+// record in full first.
+
+// variableExamples reports whether records are Examples with VarLen features.
+func variableExamples(s *spec.Spec) bool { return !s.Manifest.AllowVarLen && s.HasLists() }
+
+// refuseVariable returns an error if TensorFlow must not parse a VarLen feature
+// of an Example.
+func refuseVariable(f *spec.Feature, records *example.Checker) error {
+	raw, err := records.Raw(f.Name)
+	if err == nil && raw.Kind() == example.None && !f.Optional {
+		err = millrace.Errorf(millrace.ErrSchema, "the record has no such feature")
+	}
+	return inFeature(err, f, "")
 }

@@ -14,11 +14,11 @@ import (
 	"millrace/tfrecord"
 )
 
-// FindBadRecord reads the local files, in order, up to the first record that the
-// config cannot take, and returns an error that names the place: the record is
-// damaged, is not what the manifest says, or a later stage refuses it. It returns
-// nil if every record is fine. It costs a strict pass over the data, so it is for
-// after a failure, when TensorFlow's error names neither file nor record.
+// FindBadRecord reads the local files, in order, up to the first bad record, and returns
+// an error with its location. A record is bad if it is damaged, contradicts the manifest,
+// or is refused by a later stage. FindBadRecord returns nil if every record is fine. It
+// costs a strict pass over the data, so callers use it after a failure whose error from
+// TensorFlow names neither file nor record.
 func FindBadRecord(ctx context.Context, s *spec.Spec) error {
 	for _, f := range s.Files {
 		if f.Remote {
@@ -31,10 +31,9 @@ func FindBadRecord(ctx context.Context, s *spec.Spec) error {
 	return nil
 }
 
-// Reread looks again at the record that an error of our own operations is
-// about. The error has its place already; this finds the words that the manifest
-// gives for what is wrong, such as a key that is nearly the same. It returns nil
-// if it finds nothing, and reads no other file.
+// Reread checks the record of an error from a native operation again. The error already
+// has the record's location. Reread explains it in terms of the manifest, and proposes for
+// example a similar key. It returns nil if it finds nothing, and reads no other file.
 func Reread(ctx context.Context, s *spec.Spec, place *millrace.Error) error {
 	for _, f := range s.Files {
 		if f.Path != place.File || f.Remote {
@@ -57,7 +56,7 @@ func Reread(ctx context.Context, s *spec.Spec, place *millrace.Error) error {
 	return nil
 }
 
-// errNothing ends the reading of a file after a record that is as it should be.
+// errNothing ends the reading of a file after a sound record.
 var errNothing = errors.New("nothing is wrong with the record")
 
 // find calls a function with the records of a file until it returns an error, or the
@@ -81,9 +80,9 @@ func Blame(s *spec.Spec, err error) error {
 	return err
 }
 
-// EachRecord calls a function with the records of file i, in their order, until it
-// returns false or an error. Where bad records are skipped, it gets only good ones, and
-// nobody counts the others.
+// EachRecord calls a function with the records of file i, in their order, until the
+// function returns false or an error. If the plan skips bad records, the function gets
+// only good ones; the others are not counted.
 func EachRecord(ctx context.Context, s *spec.Spec, i int, index *tfrecord.Index, visit func(tfrecord.Record) (more bool, err error)) error {
 	d, err := tfrecord.OpenFile(s.Files[i].Path, &tfrecord.ReaderOptions{Compression: s.Manifest.Compression})
 	if err != nil {

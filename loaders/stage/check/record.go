@@ -71,7 +71,7 @@ func inFeature(err error, f *spec.Feature, hint string) error {
 // recordFeatures is a record of either form.
 type recordFeatures struct {
 	data     []byte
-	features *example.Features        // of an Example, or the context
+	features *example.Features        // the features of an Example, or the context of a SequenceExample
 	sequence *example.SequenceExample // nil for an Example
 }
 
@@ -87,8 +87,7 @@ func featuresOf(s *spec.Spec, data []byte) (*recordFeatures, error) {
 	return &recordFeatures{data: data, features: &sequence.Context, sequence: sequence}, nil
 }
 
-// checkDuplicates checks that every feature and every feature list has a key of its own,
-// whether it is read or not.
+// checkDuplicates checks that no key occurs twice, even for features that are not read.
 func (r *recordFeatures) checkDuplicates() error {
 	name, found := r.features.Duplicate()
 	what := "feature"
@@ -107,9 +106,8 @@ func (r *recordFeatures) checkDuplicates() error {
 // hasList reports whether a record stores a feature as a feature list.
 func (r *recordFeatures) hasList(f *spec.Feature) bool { return f.VarLen && r.sequence != nil }
 
-// stored returns what a record stores of a feature: one list, or a list for
-// each element of a feature list. There is none of an optional feature that the
-// record lacks.
+// stored returns the lists that a record stores for a feature: one list, or a list for
+// each element of a feature list. An optional feature that the record lacks has none.
 func (r *recordFeatures) stored(f *spec.Feature) ([]example.Raw, error) {
 	if r.hasList(f) {
 		if !r.sequence.HasList(f.Name) {
@@ -130,7 +128,7 @@ func (r *recordFeatures) stored(f *spec.Feature) ([]example.Raw, error) {
 	return []example.Raw{raw}, nil
 }
 
-// hint says where a feature that was not found is instead.
+// hint explains where a missing feature may be found.
 func (r *recordFeatures) hint(f *spec.Feature) string {
 	if r.sequence == nil {
 		other, err := example.ParseSequence(r.data)
@@ -296,8 +294,7 @@ func checkShapes(s *spec.Spec, shapes map[*spec.Feature][]int64) error {
 	return checkPadded(s, tensors)
 }
 
-// tensorShapes returns the shapes of a record's tensors behind the processing
-// steps.
+// tensorShapes returns the shapes of a record's tensors after the processing steps.
 func tensorShapes(s *spec.Spec, shapes map[*spec.Feature][]int64) (map[string][]int64, error) {
 	tensors := make(map[string][]int64, len(s.Tensors))
 	for _, primary := range s.Primaries {
@@ -317,8 +314,8 @@ func tensorShapes(s *spec.Spec, shapes map[*spec.Feature][]int64) (map[string][]
 	return tensors, nil
 }
 
-// stepShape carries out a processing step on the shapes of a record's tensors. It removes
-// the shapes of tensors that the step drops, and the shape of one that depends on the values.
+// stepShape applies a processing step to the shapes of a record's tensors. It removes the
+// shapes of tensors that the step drops, and a shape that depends on values.
 func stepShape(step spec.Step, tensors map[string][]int64) error {
 	shape, known, err := shapeAfter(step, tensors)
 	var e *millrace.Error
@@ -348,7 +345,7 @@ func shapeAfter(step spec.Step, tensors map[string][]int64) (shape []int64, know
 	return shape, !slices.Contains(shape, -1), nil
 }
 
-// checkLengths checks that the features of a record have as many positions.
+// checkLengths checks that all features of a record have the same number of positions.
 func checkLengths(s *spec.Spec, shapes map[*spec.Feature][]int64) error {
 	first := s.Features[0]
 	for _, f := range s.Features[1:] {
@@ -362,7 +359,7 @@ func checkLengths(s *spec.Spec, shapes map[*spec.Feature][]int64) error {
 	return nil
 }
 
-// checkPadded checks that tensors are no larger than what they are padded to.
+// checkPadded checks that no tensor exceeds its padded shape.
 func checkPadded(s *spec.Spec, tensors map[string][]int64) error {
 	for _, pad := range s.Padding {
 		shape := tensors[pad.Tensor]

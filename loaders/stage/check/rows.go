@@ -33,7 +33,7 @@ func checkRows(s *spec.Spec, tensors map[string][]int64) error {
 }
 
 // Aligned checks the lengths of a record's sequences, in the order of
-// [spec.Chunks.Sequences]. The error has no place.
+// [spec.Chunks.Sequences]. The error does not name the record.
 func Aligned(s *spec.Spec, lengths []int64) error {
 	k := s.Chunks
 	for i, q := range k.Sequences {
@@ -48,8 +48,8 @@ func Aligned(s *spec.Spec, lengths []int64) error {
 	return nil
 }
 
-// RowFits checks a row of so many frames of sequence i, without context,
-// against the size that rows are padded to. The error has no place.
+// RowFits checks the number of frames in a row of sequence i, without context, against the
+// size that rows are padded to. The error does not name the record.
 func RowFits(s *spec.Spec, i int, frames int64) error {
 	q := s.Chunks.Sequences[i]
 	frames += q.Left + q.Right

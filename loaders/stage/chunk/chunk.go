@@ -1,5 +1,5 @@
-// Package chunk finds out how long the sequences are from which the rows of a
-// chunked_sequence are cut. It needs no TensorFlow.
+// Package chunk measures the sequences from which a chunked_sequence cuts rows. It needs no
+// TensorFlow.
 //
 //	frames, known := chunk.Frames(s)
 package chunk
@@ -38,8 +38,8 @@ func defaultInput(s *spec.Spec) spec.Primary {
 	return s.Primaries[0]
 }
 
-// stepped returns how many frames the processing steps leave of a sequence that is read
-// from a feature.
+// stepped returns the number of frames that a sequence has after the processing steps,
+// given the feature it is read from.
 func stepped(s *spec.Spec, primary spec.Primary, frames int64) int64 {
 	shape := slices.Clone(primary.From.TensorShape())
 	shape[0] = frames
@@ -49,7 +49,7 @@ func stepped(s *spec.Spec, primary spec.Primary, frames int64) int64 {
 		}
 		out, known, err := step.Shape(shape)
 		if err != nil || !known || len(out) == 0 {
-			return frames // reported when the record is read, or found when the step is carried out
+			return frames // reported when the record is read or processed
 		}
 		shape, frames = out, out[0]
 	}
@@ -63,7 +63,7 @@ func Scan(ctx context.Context, s *spec.Spec, found *scan.Scan) error {
 		return err
 	}
 	if s.Epochs == 1 {
-		return nil // the run finds out at its end
+		return nil // a run reports this at its end
 	}
 	return CheckRows(ctx, s, found)
 }
@@ -109,8 +109,8 @@ func eachLength(ctx context.Context, s *spec.Spec, found *scan.Scan, visit func(
 	return nil
 }
 
-// CheckRows returns an error if no sequence gives a row. It reads as far as it
-// takes, and returns nil if only TensorFlow can tell.
+// CheckRows returns an error if no sequence gives a row. It reads only until the first row,
+// and returns nil if only TensorFlow can read the files.
 func CheckRows(ctx context.Context, s *spec.Spec, found *scan.Scan) error {
 	records, known := found.Records()
 	if !known {
@@ -131,7 +131,7 @@ func CheckRows(ctx context.Context, s *spec.Spec, found *scan.Scan) error {
 	return NoRow(s)
 }
 
-// NoRow returns the error of data that give no row.
+// NoRow returns the error for data that give no row.
 func NoRow(s *spec.Spec) *millrace.Error {
 	e := millrace.Errorf(millrace.ErrSchema, "the data give no batch: there is no record")
 	e.Loader = s.Path

@@ -1,6 +1,6 @@
-// Package order says which record of a config comes when, and which window or sequence: as
-// the files have them, shuffled exactly, drawn from a mixture, or by length. It also says
-// which records the rows of a run are. It needs no TensorFlow.
+// Package order computes the order of the records of a config, or of its windows or
+// sequences: as in the files, shuffled exactly, drawn from a mixture, or sorted by length.
+// It also finds the records of the rows of a run. It needs no TensorFlow.
 //
 //	o := order.New(s, found)
 //	at := o.At(0)
@@ -19,16 +19,16 @@ import (
 	"millrace/tfrecord"
 )
 
-// Order says which record comes when, or which window, where records are read by their
-// place: see [spec.RecordOrder]. Positions count those of all epochs, one epoch after the
-// other. Only one goroutine at a time may use it.
+// Order maps positions to records, or to windows, of a plan that reads each record by its
+// location: see [spec.RecordOrder]. Positions count through all epochs, one after the
+// other. Only one goroutine at a time may use an Order.
 type Order struct {
 	spec   permutation.Spec
-	starts []int64 // for each file how many examples are in the files before it, and in all
+	starts []int64 // number of examples in the files before each file, and in all files
 	order  *permutation.Order
 
 	config  *spec.Spec
-	records []int64 // as starts, of records
+	records []int64 // the same numbers for records
 }
 
 // New returns the order of a plan with [spec.RecordOrder] and a scan of it.
@@ -71,8 +71,8 @@ func blockSize(s *spec.Spec, found *scan.Scan) int64 {
 	return max(min(blockBytes/average, s.Records.Mixed/mixedBlocks), 1)
 }
 
-// Spec returns the order of the records of all files, which the operations of
-// Millrace's own compute, too.
+// Spec returns the order of the records of all files. Millrace's native operations compute
+// the same order.
 func (o *Order) Spec() permutation.Spec { return o.spec }
 
 // EpochRecords returns the number of records, or of windows, in each epoch.
@@ -117,12 +117,12 @@ func orderParts(s *spec.Spec, starts []int64) []permutation.Part {
 	return parts
 }
 
-// maxMixture bounds the examples of an epoch of a mixture, each of which is drawn when
-// the loader opens: a dataset with next to no weight would never be read to its end.
+// maxMixture limits the number of examples in an epoch of a mixture. The loader draws each
+// of them when it opens, and a dataset with a tiny weight would never be read to its end.
 const maxMixture = 1 << 30
 
-// MeasureMixture finds out how many examples an epoch of a mixture has. The scan must
-// have counted all files.
+// MeasureMixture counts the examples in an epoch of a mixture. The scan must have counted
+// the records of all files.
 func MeasureMixture(s *spec.Spec, found *scan.Scan) error {
 	if s.Mixture == nil {
 		return nil
@@ -157,7 +157,7 @@ func mixtureError(s *spec.Spec, entry int, format string, args ...any) error {
 	return e
 }
 
-// Range returns which of so many records the plan reads.
+// Range returns which of n records the plan reads.
 func Range(s *spec.Spec, records int64) (start, end int64) {
 	start, end = s.Records.Start, s.Records.End
 	if end < 0 {
@@ -166,9 +166,8 @@ func Range(s *spec.Spec, records int64) (start, end int64) {
 	return start, end
 }
 
-// EpochRecords returns the number of records of one pass, or where they are read by
-// their place of examples, and whether every file was
-// counted.
+// EpochRecords returns the number of records in one pass, or the number of examples if
+// they are read by their location. It also reports whether every file was counted.
 func EpochRecords(s *spec.Spec, found *scan.Scan) (n int64, known bool) {
 	records, known := found.Records()
 	if !known || s.Records == nil {
@@ -177,7 +176,7 @@ func EpochRecords(s *spec.Spec, found *scan.Scan) (n int64, known bool) {
 	return New(s, found).EpochRecords(), true
 }
 
-// CheckRange returns an error if the config's range has records that are not there.
+// CheckRange returns an error if the config's range exceeds the records of the files.
 func CheckRange(s *spec.Spec, found *scan.Scan) error {
 	records, known := found.Records()
 	if s.Records == nil || !known {
@@ -196,8 +195,8 @@ func CheckRange(s *spec.Spec, found *scan.Scan) error {
 	return e
 }
 
-// InFile returns a config that reads the examples of one that [engine.Choice.Seeks] by
-// their place, as the files have them.
+// InFile returns a config that reads the same examples in file order. The given config
+// must be one for which [engine.Choice.Seeks] holds.
 func InFile(s *spec.Spec) *spec.Spec {
 	q := *s
 	q.Records, q.Shuffle = &spec.RecordOrder{Shuffling: permutation.None, Shards: 1, End: -1}, nil

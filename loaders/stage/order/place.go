@@ -11,10 +11,10 @@ import (
 // maxPlaces is how many files a place names.
 const maxPlaces = 4
 
-// Place says which records rows of a run are, for a person to read: files and
-// numbers of records, which begin with 0. The first row of a run is number 0. The
-// rows of the plan must be records, and not windows of them. Place returns "" where
-// rows are shuffled, put into buckets or read by their place, and where a file's records were not counted.
+// Place describes for a person which records the given rows of a run are: files, and
+// indices of records from 0. The first row of a run has index 0. The rows of the plan must
+// be records, not windows. Place returns "" if rows are shuffled, put into buckets or read
+// by their location, and if a file's records were not counted.
 func Place(s *spec.Spec, found *scan.Scan, first, rows int64) string {
 	records, known := found.Records()
 	if !known || records == 0 || s.Shuffle != nil || s.Records != nil || s.Bucket != nil || s.Special != nil {

@@ -10,8 +10,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// CheckPlaces returns an error if nobody can say which record each row of a run is. It is
-// of class millrace.ErrConfig, and names the key of the config and what to do.
+// CheckPlaces returns an error if the record of each row of a run cannot be determined. The
+// error has class millrace.ErrConfig, names the key of the config, and says what to do.
 func CheckPlaces(c engine.Choice) error {
 	key, why := first(hiddenPlaces, c)
 	if why == "" && c.Window != nil {
@@ -28,7 +28,7 @@ func CheckPlaces(c engine.Choice) error {
 // reason is a reason why the places of rows are not known.
 type reason[T any] struct {
 	when     func(T) bool
-	key, why string // the key of the config that is to be changed; the reason and what to do
+	key, why string // the key of the config to change; the reason and what to do
 }
 
 // first returns the first of the reasons that holds, "" if none does.
@@ -76,12 +76,12 @@ func windowsOfLists(s *spec.Spec) bool {
 	return s.Window.Unit == spec.Positions && slices.ContainsFunc(s.Features, func(f *spec.Feature) bool { return f.VarLen })
 }
 
-// HidesWindows returns why the places of windows are not known, and the key of the config
-// that is to be changed. why is "" where they are known.
+// HidesWindows returns why the locations of windows are unknown, and the key of the config
+// to change. why is "" if they are known.
 func HidesWindows(s *spec.Spec) (key, why string) { return first(hiddenWindows, s) }
 
-// OfRows returns the order of the rows of a plan that [CheckPlaces] accepts, in
-// which bad records that are left out count as well.
+// OfRows returns the order of the rows of a plan that [CheckPlaces] accepts. Skipped bad
+// records count as rows.
 func OfRows(s *spec.Spec, found *scan.Scan) *Order {
 	if s.Records == nil {
 		s = InFile(s)

@@ -7,12 +7,12 @@ import (
 	"millrace/loaders/spec"
 )
 
-// Period returns which draw of the order an epoch has: an order is drawn
-// once for as many epochs as the data have parts.
+// Period returns the index of the draw that an epoch uses. The order is drawn once for a
+// cycle of epochs, one epoch for each part of the data.
 func Period(s *spec.Spec, epoch int64) int64 { return epoch / s.Chunks.Partition }
 
-// EpochPart returns which sequences of the order an epoch takes, from begin up
-// to but without end.
+// EpochPart returns which sequences of the order an epoch takes: begin to end, without
+// end.
 func EpochPart(s *spec.Spec, found *scan.Scan, epoch int64) (begin, end int64) {
 	parts := s.Chunks.Partition
 	begin, end = chunks.Part(Sequences(s, found), parts, epoch%parts)
@@ -69,8 +69,9 @@ func arrange(s *spec.Spec, found *scan.Scan, part permutation.Part, seed, draw i
 	return places
 }
 
-// mixedSequences draws the sequences of an epoch of a mixture. Those of each dataset come
-// in the order that the config says, and in another draw of it when they begin again.
+// mixedSequences draws the sequences of an epoch of a mixture. The sequences of each
+// dataset come in the configured order. When a dataset begins again, its order is drawn
+// again.
 func mixedSequences(s *spec.Spec, found *scan.Scan, epoch int64) []int64 {
 	spec := New(s, found).Spec()
 	orders := make([][]int64, len(spec.Parts))

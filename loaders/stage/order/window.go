@@ -6,8 +6,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// WindowLocation says where a window is: in records of a file that follow each other,
-// and where in them it begins and ends, in units of the window.
+// WindowLocation is the location of a window: consecutive records of a file, and the begin
+// and end in them, in units of the window.
 type WindowLocation struct {
 	tfrecord.Location // the first record
 	Records           int64
@@ -46,7 +46,7 @@ func (o *Order) WindowAt(position int64) WindowLocation {
 	return WindowLocation{Location: tfrecord.Location{File: file, Record: first + from}, Records: to - from, Begin: begin - from*each, End: end - from*each}
 }
 
-// rangeIn returns which records of a file of n are in the range, if there are so many
+// rangeIn returns which of the n records of a file are in the range, given the number of
 // records in the files before it.
 func rangeIn(s *spec.Spec, n, before int64) (first, end int64) {
 	first, end = min(max(s.Records.Start-before, 0), n), n
@@ -56,8 +56,8 @@ func rangeIn(s *spec.Spec, n, before int64) (first, end int64) {
 	return first, end
 }
 
-// RecordUnits returns how many units of windows each record has, where windows are read
-// by their place.
+// RecordUnits returns how many units of windows each record has if windows are read by
+// their location.
 func RecordUnits(s *spec.Spec) int64 {
 	if s.Window.Unit == spec.Records {
 		return 1
@@ -65,8 +65,8 @@ func RecordUnits(s *spec.Spec) int64 {
 	return s.Features[0].TensorShape()[0]
 }
 
-// WindowRecords returns in how many records a window may be at most, where windows are
-// read by their place.
+// WindowRecords returns how many records a window can touch at most if windows are read by
+// their location.
 func WindowRecords(s *spec.Spec) int64 {
 	each := max(RecordUnits(s), 1)
 	return (s.Window.Min+each-1)/each + 1

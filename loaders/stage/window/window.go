@@ -1,5 +1,5 @@
-// Package window finds out whether data files are long enough for the windows of a
-// config. It needs no TensorFlow.
+// Package window checks whether data files are long enough for the windows of a config. It
+// needs no TensorFlow.
 //
 //	short, err := window.ShortFiles(ctx, s, found)
 package window
@@ -16,9 +16,8 @@ import (
 	"millrace/tfrecord"
 )
 
-// units counts what file i holds for windows: records, or positions along the
-// first axis. It may stop at enough. It is false for a file that only
-// TensorFlow can read.
+// units counts the units of windows in file i: records, or positions along the first axis.
+// It may stop at enough. It is false for a file that only TensorFlow can read.
 func units(ctx context.Context, s *spec.Spec, found *scan.Scan, i int, enough int64) (n int64, known bool, err error) {
 	records := found.Count(i)
 	f := s.Features[0]
@@ -42,9 +41,9 @@ func units(ctx context.Context, s *spec.Spec, found *scan.Scan, i int, enough in
 	return n, true, err
 }
 
-// Find returns an error if no epoch of several has a window: all of them
-// would be read in vain, which may take for ever. A file that cannot be measured
-// is left to the reader where there is an end.
+// Find returns an error if a run of several epochs would not give a single window: reading
+// them all in vain may take for ever. If the number of epochs is limited, Find ignores
+// files that cannot be measured.
 func Find(ctx context.Context, s *spec.Spec, found *scan.Scan) error {
 	if s.Window == nil || s.Epochs == 1 {
 		return nil
@@ -59,8 +58,8 @@ func Find(ctx context.Context, s *spec.Spec, found *scan.Scan) error {
 	return nil
 }
 
-// CheckFileLengths returns an error if every file is too short for a window. It
-// returns nil if one is long enough, or if only TensorFlow can tell.
+// CheckFileLengths returns an error if every file is too short for a window. It returns nil
+// if one file is long enough, or if only TensorFlow can read them.
 func CheckFileLengths(ctx context.Context, s *spec.Spec, found *scan.Scan) error {
 	short, err := tooShort(ctx, s, found)
 	if err != nil {
@@ -72,8 +71,8 @@ func CheckFileLengths(ctx context.Context, s *spec.Spec, found *scan.Scan) error
 	return short
 }
 
-// tooShort returns an error that names the longest file if every file is too
-// short for a window. err is what kept it from measuring a file.
+// tooShort returns an error that names the longest file if every file is too short for a
+// window. Its result err is the reason why a file could not be measured.
 func tooShort(ctx context.Context, s *spec.Spec, found *scan.Scan) (short *millrace.Error, err error) {
 	longest, at := int64(-1), -1
 	for i := range s.Files {

@@ -1,9 +1,0 @@
-package page
-
-import (
-	"maps"
-	"slices"
-)
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
