@@ -147,8 +147,8 @@ func (b *frozenBody) canonical(input string) string {
 	return strings.TrimSuffix(input, ":0")
 }
 
-// pass records that an output of a node is a value: the variable's that an input
-// held. In a function the name of an output contains its name in the operation's
+// pass records that output i of a node now is the value of a variable: the same
+// variable whose handle the given input was. In a function the name of an output contains its name in the operation's
 // definition.
 func (b *frozenBody) pass(n *tfproto.NodeDef, name string, i int, t tfproto.DataType, input string) {
 	ref := b.ref(n, name, i)

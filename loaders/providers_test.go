@@ -74,7 +74,7 @@ func providedBatches(t *testing.T, source *datapipeline.Source) []map[string]any
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := tfbridge.NewSession(s.Graph(), nil)
+	session, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

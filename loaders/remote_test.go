@@ -29,7 +29,7 @@ func writeRAM(t *testing.T, path string, content []byte) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	sess, err := tfbridge.NewSession(g, nil)
+	sess, err := tfbridge.NewSession(g, &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,7 +200,7 @@ func attackSome(t *testing.T, child string, names []string) (survived int, why s
 		}
 	}
 	alarm.Stop()
-	cmd.Wait() //nolint:errcheck // what survived says it
+	cmd.Wait() //nolint:errcheck // the log shows how the process ended
 	signs := strings.Fields("Check SIG terminate Assertion Use Buffer Double Invalid deallocated")
 	for line := range strings.Lines(log.String()) {
 		if slices.ContainsFunc(signs, func(s string) bool { return strings.Contains(line, s) }) {

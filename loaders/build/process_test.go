@@ -41,7 +41,7 @@ func process(t *testing.T, p *loaders.Plan, records ...[]byte) (text string, pro
 	if err != nil {
 		return "", err
 	}
-	session, err := tfbridge.NewSession(s.Graph(), nil)
+	session, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

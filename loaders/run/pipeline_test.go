@@ -56,7 +56,7 @@ func newGraph(t *testing.T, add func(*graph.Scope)) (*graph.Scope, *tfbridge.Ses
 	t.Cleanup(func() { g.Close() })
 	s := graph.NewScopeWithGraph(g)
 	add(s)
-	sess, err := tfbridge.NewSession(g, nil)
+	sess, err := tfbridge.NewSession(g, &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestCuts(t *testing.T) {
 	d := native.Examples(s, graph.Reshape(s, name, s.Const([]int64{1})), s.Const([]int64{10}), corruptFeatures(),
 		&native.ExamplesOptions{BatchSize: 20, Epochs: 1})
 	it := d.Iterator("it")
-	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	sess, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestConsumers(t *testing.T) {
 	path := writeFile(t, corrupt.File())
 	d := nativeFiles(t, []string{path}, []int64{10}, &native.ExamplesOptions{BatchSize: 3, Epochs: epochs})
 	it := d.Iterator("it")
-	sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
+	sess, err := tfbridge.NewSession(d.Scope().Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestClose(t *testing.T) {
 func closeInFlight(t *testing.T, d *dataset.Dataset) {
 	t.Helper()
 	it := d.Iterator("it")
-	sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
+	sess, err := tfbridge.NewSession(d.Scope().Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ type parsers struct {
 
 func newParsers(t *testing.T, s *graph.Scope, record out, general outs, it *dataset.Iterator) *parsers {
 	t.Helper()
-	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	sess, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func rereader(t testing.TB, d *dataset.Dataset) func() ([]any, error) {
 	t.Helper()
 	it := d.Iterator("it")
 	next := it.Element
-	sess, err := tfbridge.NewSession(d.Scope().Graph(), nil)
+	sess, err := tfbridge.NewSession(d.Scope().Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestVariableFeaturesAsInPython(t *testing.T) {
 	s := newScope(t)
 	record := s.Placeholder(tfbridge.String, tfbridge.MakeShape(1))
 	fetches := native.DecodeSequences(s, record, columns(variableFeatures()), nil)
-	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	sess, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(s.Err(), err)
 	}
@@ -123,7 +123,7 @@ func TestVariableFeatureErrors(t *testing.T) {
 			s := newScope(t)
 			features := []native.Feature{{Key: "x", Kind: native.Int, Shape: []int64{2}, List: true}}
 			fetches := native.DecodeSequences(s, s.Const([]string{record("x", ints(1, 2)), test.record}), columns(features), nil)
-			sess, err := tfbridge.NewSession(s.Graph(), nil)
+			sess, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 			if err != nil {
 				t.Fatal(s.Err(), err)
 			}

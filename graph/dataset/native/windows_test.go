@@ -56,7 +56,7 @@ func drawn(t *testing.T, o *native.WindowsOptions, epoch, file, n int) []int64 {
 	counter := s.Const([]uint64{0, uint64(epoch)<<32 + uint64(file)})
 	sizes := graph.StatelessRandomUniformIntAt(s, s.Const([]int64{int64(n)}), s.Const([]uint64{uint64(o.Seed)}),
 		counter, s.Const(o.Min), s.Const(o.Max+1))
-	sess, err := tfbridge.NewSession(s.Graph(), nil)
+	sess, err := tfbridge.NewSession(s.Graph(), &tfbridge.SessionOptions{QuickStart: true})
 	if err != nil {
 		t.Fatal(err)
 	}

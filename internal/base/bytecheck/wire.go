@@ -40,7 +40,7 @@ func (m *message) next() (f field, ok bool) {
 	return f, !m.bad
 }
 
-// field reads a field inside of depth groups.
+// field reads the next field. depth is the number of groups that contain it.
 func (m *message) field(depth int) (f field, ok bool) {
 	tag, ok := m.varint(5)
 	f.num, f.wire = uint32(tag)>>3, uint32(tag)&7

@@ -131,7 +131,7 @@ func trained(t *testing.T) *report.Run {
 	return read(t, dir)
 }
 
-// moved copies the folder of a run to one of another name.
+// moved copies the folder of a run to a folder with another name, and returns that one.
 func moved(t *testing.T, r *report.Run) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "again")

@@ -13,8 +13,8 @@ import (
 	"millrace/internal/tool/report"
 )
 
-// Runs whose files hold what no training writes give a page or an error that names a file, and the page has
-// no markup of theirs.
+// The files of these runs have content that no training writes. Each run gives a page or an error that names
+// the file, and markup in the files never becomes markup of the page.
 func TestHostileRuns(t *testing.T) {
 	many := func(n int, of func(i int) string) string {
 		var b strings.Builder
