@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"millrace/internal/test/fixture"
+	"millrace/internal/test/graphtest"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfrecord/example"
@@ -61,12 +62,22 @@ func textsOf(t *testing.T, l *loaders.Loader, o *loaders.RunOptions) (texts []st
 // openPlan opens a plan for the length of a test.
 func openPlan(t testing.TB, p *loaders.Plan) *loaders.Loader {
 	t.Helper()
-	l, err := loaders.OpenPlan(p, nil)
+	l, err := loaders.OpenPlan(p, unoptimized(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// unoptimized returns options with which a test starts loaders in a third of the time:
+// TensorFlow runs their graphs as they were built. Package build, the examples and the
+// commands test the same pipelines with TensorFlow's optimizer. Benchmarks use it too.
+func unoptimized(t testing.TB) *loaders.Options {
+	if _, benchmark := t.(*testing.B); benchmark {
+		return nil
+	}
+	return &loaders.Options{Session: graphtest.Unoptimized(t)}
 }
 
 // TestNativeWindowsAreTheGeneralOnes compares the windows of random plans that our own

@@ -84,7 +84,7 @@ func newSequence(t testing.TB, kind string, d *sequenceData) *fixture.Dataset {
 func openSequence(t testing.TB, f *fixture.Dataset) *loaders.Loader {
 	t.Helper()
 	f.Save(t)
-	l, err := loaders.Open(f.Config(), nil)
+	l, err := loaders.Open(f.Config(), unoptimized(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func openGeneral(t *testing.T, f *fixture.Dataset) *loaders.Loader {
 		t.Fatal(problems)
 	}
 	p.NativeLibrary = ""
-	l, err := loaders.OpenPlan(p, nil)
+	l, err := loaders.OpenPlan(p, unoptimized(t))
 	if err != nil {
 		t.Fatal(err)
 	}
