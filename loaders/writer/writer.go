@@ -2,8 +2,6 @@ package writer
 
 import (
 	"encoding/json"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"millrace"
@@ -236,26 +234,4 @@ func (w *Writer) broken() error {
 		return w.err
 	}
 	return millrace.Errorf(millrace.ErrClosed, "the dataset writer is closed")
-}
-
-// ioError describes a failure of the operating system.
-func ioError(op, path string, cause error) error {
-	for {
-		switch e := cause.(type) {
-		case *fs.PathError:
-			cause = e.Err
-			continue
-		case *os.LinkError:
-			cause = e.Err
-			continue
-		case *millrace.Error:
-			if e.Err != nil {
-				cause = e.Err
-				continue
-			}
-		}
-		e := millrace.Errorf(millrace.ErrIO, "%s: %w", op, cause)
-		e.Op, e.File = op, path
-		return e
-	}
 }

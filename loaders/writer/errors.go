@@ -1,0 +1,30 @@
+package writer
+
+import (
+	"io/fs"
+	"os"
+
+	"millrace"
+)
+
+// ioError describes a failure of the operating system.
+func ioError(op, path string, cause error) error {
+	for {
+		switch e := cause.(type) {
+		case *fs.PathError:
+			cause = e.Err
+			continue
+		case *os.LinkError:
+			cause = e.Err
+			continue
+		case *millrace.Error:
+			if e.Err != nil {
+				cause = e.Err
+				continue
+			}
+		}
+		e := millrace.Errorf(millrace.ErrIO, "%s: %w", op, cause)
+		e.Op, e.File = op, path
+		return e
+	}
+}
