@@ -241,7 +241,7 @@ func TestPlainImports(t *testing.T) {
 // mayReadEnv are the places that may read environment variables: programs, the search
 // for the runtime and its logging, and the sandbox, which needs the folders of the
 // dynamic linker and of temporary files.
-var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "sandbox/temp.go", "sandbox/system_linux.go", "internal/tool/install/pip.go", "mutate/", "internal/test/testruntime/", "internal/test/soak/", "internal/test/killstep/", "internal/test/soakrun/", "gen/protogen/"}
+var mayReadEnv = []string{"cmd/", "examples/", "bench/", "tfbridge/find.go", "tfbridge/stderr.go", "sandbox/temp.go", "sandbox/system_linux.go", "internal/tool/install/pip.go", "mutate/", "internal/test/testruntime/", "internal/test/address/own_process.go", "internal/test/soak/", "internal/test/killstep/", "internal/test/soakrun/", "gen/protogen/"}
 
 func TestEnvironment(t *testing.T) {
 	readers := []string{"os.Getenv(", "os.LookupEnv(", "os.Environ("}
