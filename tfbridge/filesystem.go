@@ -3,7 +3,6 @@
 package tfbridge
 
 // #include "filesystem.h"
-// void mr_init_plugin(void *plugin_info);
 import "C"
 
 import (

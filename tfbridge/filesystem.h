@@ -17,6 +17,9 @@ typedef struct mr_stat {
 // keeps it for good. One call at a time.
 void mr_register_filesystem(const char *scheme, TF_Status *st);
 
+// mr_init_plugin describes the file system that is being registered to TensorFlow.
+void mr_init_plugin(void *plugin_info);
+
 // mr_set_status sets a status that TensorFlow passed to a file system.
 void mr_set_status(TF_Status *st, int code, const char *message);
 

@@ -264,8 +264,9 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A symbol of TensorFlow's that our program exported would replace
-// libtensorflow's own.
+// A symbol of TensorFlow's that our program exported would replace libtensorflow's own.
+// TF_InitPlugin is not such a symbol: TensorFlow looks it up in each plug-in, and for a Go
+// file system this program is the plug-in.
 func TestNoSymbolsExported(t *testing.T) {
 	f, err := elf.Open(os.Args[0])
 	if err != nil {
@@ -277,6 +278,9 @@ func TestNoSymbolsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range symbols {
+		if s.Name == "TF_InitPlugin" {
+			continue
+		}
 		if strings.HasPrefix(s.Name, "TF_") || strings.HasPrefix(s.Name, "mr_") {
 			t.Errorf("symbol %s is exported", s.Name)
 		}
