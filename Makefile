@@ -143,7 +143,8 @@ PYTHON := python3
 .PHONY: python-test
 python-test: native ## the tests of python/, where PYTHON has TensorFlow and pytest
 	@if $(PYTHON) -c 'import tensorflow, pytest' >/dev/null 2>&1; then \
-		MILLRACE_PROGRAM=$(CURDIR)/$(MILLRACE) $(PYTHON) -m pytest -q -p no:cacheprovider python/tests -c python/pyproject.toml; \
+		MILLRACE_PROGRAM=$(CURDIR)/$(MILLRACE) $(PYTHON) -m pytest -q -p no:cacheprovider python/tests -c python/pyproject.toml && \
+		$(WITH_RUNTIME) go test -count=1 -timeout 30m ./loaders/portable -run "TestSameBatches|TestSkipped" -args -every-case -python "$$(command -v $(PYTHON))"; \
 	else echo "SKIPPED: the tests of python/. PYTHON=$(PYTHON) lacks TensorFlow or pytest." >&2; fi
 
 ## Images
