@@ -10,6 +10,7 @@
 //	go run ./bench -only keras -rounds 1      models of Keras, against Keras's step
 //	go run ./bench -only serving -rounds 1    servers alone, in three minutes
 //	go run ./bench -only goals -rounds 1      the goals of servers, in two minutes; -overload 10m for the long load
+//	go run ./bench -only cluster -rounds 3    training by two processes against one, a processor each
 //	go run ./bench -only queues -rounds 1     pipelines of queues alone
 //	go run ./bench -only gzip -rounds 3       compressed files alone
 //	go run ./bench -only records -rounds 3    records of several kinds alone
@@ -58,8 +59,9 @@ const (
 	onlyRecords   = "records"
 	onlySequences = "sequences"
 	onlyConvert   = "convert"
-	onlyGoals     = "goals" // nothing else measures them
-	onlySweep     = "sweep" // every setting of the config; nothing else measures it
+	onlyGoals     = "goals"   // nothing else measures them
+	onlyCluster   = "cluster" // training by several processes; nothing else measures it
+	onlySweep     = "sweep"   // every setting of the config; nothing else measures it
 
 	onlyEnvironment = "environment" // makes Python's environment and measures nothing
 	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
@@ -77,7 +79,7 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "queues", "gzip", "records", "sequences", "convert", "sweep" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "queues", "gzip", "records", "sequences", "convert", "sweep" or "chunks"`)
 	flag.StringVar(&s.setting, "setting", "", "measure only settings of the sweep with `TEXT` in their names")
 	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
@@ -100,7 +102,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
 	}
 	switch s.only {
-	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlySweep:
+	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlySweep:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -141,9 +143,16 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return q.run(ctx, s, out)
 	case onlySweep:
 		return runSweep(ctx, ways, s, out)
+	case onlyCluster:
+		return prepareCluster(ctx, ways, s, out)
 	case onlyGoals:
 		return prepareGoals(ctx, ways, s, out)
 	}
+	return runTogether(ctx, s, ways, out)
+}
+
+// runTogether measures what measuring everything measures too: all of it, or what -only names.
+func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bool, error) {
 	k, err := prepareRecords(ctx, ways)
 	if err != nil {
 		return false, err
@@ -178,8 +187,8 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 
 // unknownOnly is the error of another value of -only than there is.
 func unknownOnly(only string) error {
-	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
-		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChunks)
+	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
+		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChunks)
 }
 
 // makeEnvironment makes Python's environment, unless there is one.

@@ -38,6 +38,8 @@ type round struct {
 
 	Serving map[string]*servingRound `json:"serving,omitempty"` // by the kind of model
 
+	Cluster *clusterRound `json:"cluster,omitempty"` // only -only cluster fills it
+
 	Goals map[string]*goalRound `json:"goals,omitempty"` // only -only goals fills it, the key is the kind of model
 
 	Speech speechRound `json:"chunks"` // of -only chunks

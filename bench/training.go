@@ -78,16 +78,21 @@ func prepareTraining(ctx context.Context, s sides) (*training, error) {
 		}
 	}
 	for _, k := range trainKinds {
-		model := filepath.Join(t.dir, k.name)
-		if _, err := os.Stat(filepath.Join(model, "saved_model.pb")); err == nil {
-			continue
-		}
-		var made struct{}
-		if err := t.python(ctx, &made, "model", k.name, model); err != nil {
+		if err := t.makeModel(ctx, k.name); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// makeModel makes a model of a kind, unless there is one.
+func (t *training) makeModel(ctx context.Context, kind string) error {
+	model := filepath.Join(t.dir, kind)
+	if _, err := os.Stat(filepath.Join(model, "saved_model.pb")); err == nil {
+		return nil
+	}
+	var made struct{}
+	return t.python(ctx, &made, "model", kind, model)
 }
 
 // labelled returns an Example whose label is the place of the largest of its
