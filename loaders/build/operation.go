@@ -95,7 +95,7 @@ var operations = []operation{
 		build: begin((*examples.Builder).Stream, examples.New), probe: begin((*examples.Builder).Probe, examples.New)},
 	{begins: of[stage.Parse], along: join(processing, bucketing), when: decodesNatively,
 		build: onto((*examples.Builder).ParseNative, examples.New)},
-	{begins: of[stage.Parse], along: join(processing, batching), when: func(t *target.Target) bool { return t.Parse.Lists && t.Engine.RaggedRows().Applied },
+	{begins: of[stage.Parse], along: join(processing, batching), when: func(t *target.Target) bool { return (t.Parse.Lists || !t.Filters()) && t.Engine.RaggedRows().Applied },
 		build: onto((*examples.Builder).Ragged, examples.New)},
 	{begins: of[stage.Parse], along: join(processing, batching), when: func(t *target.Target) bool { return t.Engine.ParseBatches().Applied },
 		build: onto((*examples.Builder).Groups, examples.New)},
