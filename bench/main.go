@@ -17,6 +17,7 @@
 //	go run ./bench -only convert -rounds 1    writing and converting alone
 //	go run ./bench -only sequences -rounds 3  windows and lists alone
 //	go run ./bench -only sweep -rounds 3      every setting of the config, in a quarter of an hour
+//	go run ./bench -only checks -rounds 7     what the checks and the sandbox cost, in 4 minutes and two builds
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
@@ -64,12 +65,20 @@ const (
 	onlySweep     = "sweep"   // every setting of the config; nothing else measures it
 
 	onlyEnvironment = "environment" // makes Python's environment and measures nothing
+	onlyChecks      = "checks"      // what checks cost; nothing else measures it
 	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
 )
 
 const pythonEnv = "MILLRACE_BENCH_PYTHON"
 
 func main() {
+	if os.Getenv(restrictEnv) != "" {
+		if err := restrictSelf(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var s settings
 	flag.StringVar(&s.dir, "dir", filepath.Join("build", "bench"), "folder for data, model, environment and results")
 	flag.StringVar(&s.millrace, "millrace", "", "the millrace program (built from this tree by default)")
@@ -79,14 +88,18 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "queues", "gzip", "records", "sequences", "convert", "sweep" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "queues", "gzip", "records", "sequences", "convert", "sweep", "checks" or "chunks"`)
 	flag.StringVar(&s.setting, "setting", "", "measure only settings of the sweep with `TEXT` in their names")
 	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	met, err := run(ctx, s, os.Stdout)
+	all := run
+	if s.only == onlyChecks {
+		all = runChecks
+	}
+	met, err := all(ctx, s, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -96,10 +109,18 @@ func main() {
 	}
 }
 
+// validate returns an error for a number that is not positive.
+func (s settings) validate() error {
+	if s.records < 1 || s.rounds < 1 || s.passes < 1 || s.tableMB < 1 {
+		return errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
+	}
+	return nil
+}
+
 // run prepares, measures and reports. It returns whether every target is met.
 func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
-	if s.records < 1 || s.rounds < 1 || s.passes < 1 || s.tableMB < 1 {
-		return false, errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
+	if err := s.validate(); err != nil {
+		return false, err
 	}
 	switch s.only {
 	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlySweep:
@@ -187,8 +208,8 @@ func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bo
 
 // unknownOnly is the error of another value of -only than there is.
 func unknownOnly(only string) error {
-	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
-		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChunks)
+	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
+		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChecks, onlyChunks)
 }
 
 // makeEnvironment makes Python's environment, unless there is one.

@@ -116,6 +116,22 @@ var endTricks = []trick{
 		return append(in("sizes"), given(dims{1, 1, 1, 1}, dims{1, 4, 4, 1})(s)...)
 	}, "T", f32, "strides", ints{1, 0, 0, 1}, "padding", "SAME"),
 	refused("a convolution has a batch of minus one dimension", "Conv", f32, given(dims{1, 4, 4, 1}, dims{1, 1, 1, 1}), "T", f32, "strides", ints{1, 1}, "padding", "SAME", "batch_dims", -1),
+	refused("integers of a variable are divided by zero", "ResourceScatterDiv", 0, func(s *smuggled) []string {
+		s.numbers("zero", dims{}, 0)
+		s.op("v", "VarHandleOp", nil, "dtype", i32, "shape", dims{2}, "shared_name", "v")
+		s.numbers("two", dims{2}, 1, 2)
+		s.op("assigned", "AssignVariableOp", in("v", "two"), "dtype", i32)
+		return in("v", "zero", "zero", "^assigned")
+	}, "dtype", i32, "Tindices", i32),
+	refused("a generator's shape has 64 bits", "StatefulRandomBinomial", f32, func(s *smuggled) []string {
+		s.longs("three", dims{3}, 1, 2, 3)
+		s.op("state", "VarHandleOp", nil, "dtype", i64, "shape", dims{3}, "shared_name", "state")
+		s.op("assigned", "AssignVariableOp", in("state", "three"), "dtype", i64)
+		s.longs("algorithm", dims{}, 1)
+		s.longs("shape", dims{1}, 2)
+		s.floats("p", dims{}, 0.5)
+		return in("state", "algorithm", "shape", "p", "p", "^assigned")
+	}, "S", i64, "T", f32, "dtype", f32),
 	refused("a loop runs two billion iterations at once", "Enter", str, func(*smuggled) []string { return in("x") }, "T", str, "frame_name", "f", "parallel_iterations", math.MaxInt32),
 	refused("a histogram has a negative number of bins", "CustomAggregator", f32, given(dims{1}), "calibration_method", 5, "num_bins", -1, "min_percentile", 0.0, "max_percentile", 0.0, "id", "i"),
 	refused("an ensemble of trees is made of bytes", "BoostedTreesCreateEnsemble", 0, func(s *smuggled) []string {

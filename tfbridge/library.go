@@ -1,6 +1,19 @@
 package tfbridge
 
 // #include "capi.h"
+// #include <dlfcn.h>
+// #include <stdint.h>
+// #include <stdlib.h>
+//
+// // limit_memory returns 0 if the library, which is open, has no such function.
+// static int limit_memory(const char *library, int64_t bytes) {
+//   void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+//   if (!handle) return 0;
+//   void (*limit)(int64_t) = (void (*)(int64_t))dlsym(handle, "MillraceLimitMemory");
+//   if (limit) limit(bytes);
+//   dlclose(handle);
+//   return limit != NULL;
+// }
 import "C"
 
 import (
@@ -258,4 +271,21 @@ func RegisteredKernels(opType string) ([]byte, error) {
 		}
 	})
 	return list, err
+}
+
+// MemoryLimit returns the limit in bytes for the tensors of this process, or 0 if there
+// is none: see [RuntimeOptions].
+func (r *Runtime) MemoryLimit() int64 { return r.memoryLimit }
+
+// limitMemory sets the limit for tensors. Open calls it before TensorFlow makes its
+// first tensor: TensorFlow chooses its allocator then.
+func (r *Runtime) limitMemory(bytes int64) {
+	if bytes <= 0 || !r.HasOperations() {
+		return
+	}
+	var cs cstrings
+	defer cs.free()
+	if C.limit_memory(cs.add(r.operations), C.int64_t(bytes)) != 0 {
+		r.memoryLimit = bytes
+	}
 }

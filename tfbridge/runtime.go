@@ -46,6 +46,13 @@ type RuntimeOptions struct {
 	//
 	// It sets TF_DETERMINISTIC_OPS for TensorFlow, not in Go's environment.
 	Deterministic bool
+	// MemoryLimit is how many bytes the tensors of the process may take together; 0
+	// means no limit. What an operation asks for beyond it fails with
+	// ResourceExhausted, and so does what the machine does not have at that moment;
+	// without a limit, the kernel ends the process. Strings, tables and Go's memory do
+	// not count. The library of our own operations enforces it; without the library
+	// there is no limit.
+	MemoryLimit int64
 }
 
 // Runtime is the opened libtensorflow. A process has one, and it stays open.
@@ -55,6 +62,7 @@ type Runtime struct {
 
 	operations    string // path of the library of our own operations
 	operationsErr error  // why it could not be loaded
+	memoryLimit   int64
 
 	plugging sync.Mutex      // held while a plug-in is loaded
 	plugins  map[string]bool // plug-ins by path
@@ -130,6 +138,7 @@ func Open(o *RuntimeOptions) (*Runtime, error) {
 	if r.operations = oplibrary.Find(r.dir, r.version); r.operations != "" {
 		r.operationsErr = loadOperations(r.operations) // before other goroutines can use TensorFlow
 	}
+	r.limitMemory(o.MemoryLimit)
 	opened.Store(r)
 	return r, nil
 }

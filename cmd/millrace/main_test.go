@@ -39,7 +39,7 @@ func (t tests) Run() int {
 }
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"millrace": main, "tensorflow_model_server": main, "crash": crash, "squatter": squatter})
+	testscript.Main(tests{m}, map[string]func(){"millrace": main, "tensorflow_model_server": main, "crash": crash, "hungry": hungry, "squatter": squatter})
 }
 
 // runLine runs a command line and returns the exit code.

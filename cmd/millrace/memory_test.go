@@ -49,12 +49,14 @@ func TestCommandMemory(t *testing.T) {
 	file("in/a.ndjson", []byte(`{"x": "`), 1<<40)
 	file("in/b.ndjson", append([]byte(`{"x": `), bytes.Repeat([]byte("["), 8<<20)...), 0)
 	file("in/a.csv", []byte("x\n\""), 1<<40)
+	file("in/quotes.csv", append([]byte("x\n"), bytes.Repeat([]byte(`"`), 64<<20-1)...), 0)
 	file("in/a.parquet", []byte("PAR1\xff\xff\xff\x7fPAR1"), 0)
 	file("in/a.npy", []byte("\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }"), 1<<33)
 	file("ledger.ndjson", bytes.Repeat([]byte(`{"file":"indexed/a.tfrecords","ordinal":0,"offset":0,"length":9223372036854775807}`+"\n"), 100), 0)
 	commands := []string{
 		"report run --out page.html", "report config --out page.html", "quarantine extract ledger.ndjson bad.tfrecords",
 		"convert in/a.ndjson --out out1", "convert in/b.ndjson --out out2", "convert in/a.csv --out out3", "convert in/a.parquet --out out4", "convert in/a.npy --out out5",
+		"convert in/quotes.csv --out out6",
 	}
 	for _, data := range []string{"claims", "hole", "bomb", "names", "unpacked", "indexed", "manifest"} {
 		commands = append(commands, "inspect "+data, "index "+data)

@@ -312,6 +312,9 @@ func (c amountCheck) check(fn *metagraph.Function, n metagraph.Node) error {
 	if err := c.checkWindow(n); err != nil {
 		return err
 	}
+	if err := c.checkTypes(n); err != nil {
+		return err
+	}
 	input, ok := reserved[n.Op]
 	if interleaves[n.Op] {
 		arguments, known := message.AttrTypes(n.Attr("Targuments"))
@@ -354,6 +357,32 @@ func (c amountCheck) checkWindow(n metagraph.Node) error {
 		if ok && count != want {
 			return c.r.Limit("node %s (%s): the attribute %s has %d numbers, not %d", modelfile.Quote(n.Name), modelfile.Quote(n.Op), name, count, want)
 		}
+	}
+	return nil
+}
+
+// sound are the types that the kernel of an operation survives, by attribute: scattered
+// divisions divide integers without a look at the divisor, and the binomial generator
+// reads a shape of int64 as int32.
+var sound = map[string]struct {
+	attr  string
+	types []dtype.DataType
+}{
+	"ResourceScatterDiv":     {"dtype", fractions},
+	"ScatterDiv":             {"T", fractions},
+	"StatefulRandomBinomial": {"S", []dtype.DataType{dtype.Int32}},
+}
+
+var fractions = []dtype.DataType{dtype.Half, dtype.Bfloat16, dtype.Float, dtype.Double, dtype.Complex64, dtype.Complex128}
+
+// checkTypes refuses an operation whose kernel ends the process for its types.
+func (c amountCheck) checkTypes(n metagraph.Node) error {
+	s, ok := sound[n.Op]
+	if !ok {
+		return nil
+	}
+	if t, ok := message.AttrType(n.Attr(s.attr)); !ok || !slices.Contains(s.types, dtype.DataType(t)) {
+		return c.r.Limit("node %s (%s): the attribute %s is %s; TensorFlow's kernel is safe for %s only", modelfile.Quote(n.Name), modelfile.Quote(n.Op), s.attr, dtype.DataType(t), s.types)
 	}
 	return nil
 }

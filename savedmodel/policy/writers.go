@@ -24,6 +24,11 @@ import (
 // marked as fresh in the table made exclusively for it. Any other sharing of the buffer
 // is refused, so aliases do not have to be followed.
 //
+// Numbers are another matter: they name no file. Whatever the graph does, the importer puts a
+// DeepCopy before an operation that writes numbers (package inputcheck), so that it
+// writes to a separate tensor. That is what TensorFlow documents: InplaceUpdate
+// "operates on a copy of x".
+//
 // The rules here use the table of package effect. An operation without a row is
 // refused.
 
@@ -45,7 +50,7 @@ func (p *Checker) objection(s suspect) string {
 		return "takes a string for a handle; allowed where an operation of the graph makes that handle"
 	case slices.ContainsFunc(row.Refs, func(i int) bool { return !p.madeBy(s, i, refPasses, isRefVariable) }):
 		return "writes to what a reference refers to; allowed for variables"
-	case slices.ContainsFunc(row.Writes, func(i int) bool { return !p.writesAlone(s, i) }):
+	case !s.writesNumbers() && slices.ContainsFunc(row.Writes, func(i int) bool { return !p.writesAlone(s, i) }):
 		return "writes to a buffer that others may read; allowed for what Empty or DeepCopy made for it alone"
 	}
 	return ""
@@ -66,6 +71,13 @@ func (s suspect) isPlain(attr string, strict bool) bool {
 		base := dtype.DataType(t).Base()
 		return base == dtype.Resource || base == dtype.Variant
 	})
+}
+
+// writesNumbers reports whether a node takes and returns tensors of numbers.
+func (s suspect) writesNumbers() bool {
+	t, ok := message.AttrType(s.node.Attr("T"))
+	base := dtype.DataType(t).Base()
+	return ok && !s.named && base != dtype.String && s.isPlain("T", true)
 }
 
 // writesAlone reports whether input i of a node is a tensor that only this node uses.

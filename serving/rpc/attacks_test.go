@@ -36,6 +36,7 @@ type rawClient struct {
 	headers bytes.Buffer
 	encoder *hpack.Encoder
 	ended   chan http2.ErrCode // gets the code of GOAWAY, or no code, when the server closes the connection
+	refused chan uint32        // gets the streams that the server refuses, if the test asks for them
 }
 
 // dialRaw opens a connection and begins HTTP/2. It reads what the server sends.
@@ -46,7 +47,7 @@ func dialRaw(t *testing.T, address string) *rawClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	c := &rawClient{t: t, Conn: conn, Framer: http2.NewFramer(conn, conn), ended: make(chan http2.ErrCode, 1)}
+	c := &rawClient{t: t, Conn: conn, Framer: http2.NewFramer(conn, conn), ended: make(chan http2.ErrCode, 1), refused: make(chan uint32, 100)}
 	c.encoder = hpack.NewEncoder(&c.headers)
 	io.WriteString(conn, http2.ClientPreface)
 	c.WriteSettings()
@@ -57,8 +58,16 @@ func dialRaw(t *testing.T, address string) *rawClient {
 			if err != nil {
 				break
 			}
-			if away, ok := f.(*http2.GoAwayFrame); ok {
-				code = away.ErrCode
+			switch f := f.(type) {
+			case *http2.GoAwayFrame:
+				code = f.ErrCode
+			case *http2.RSTStreamFrame:
+				if f.ErrCode == http2.ErrCodeRefusedStream {
+					select {
+					case c.refused <- f.StreamID:
+					default:
+					}
+				}
 			}
 		}
 		c.ended <- code
@@ -103,6 +112,33 @@ func mostGoroutines(call func()) int {
 			runtime.Gosched()
 		}
 	}
+}
+
+// A connection has at most maxStreams requests at a time: the server refuses the
+// streams beyond and answers another client.
+func TestMaxStreams(t *testing.T) {
+	_, conn := startLimited(t, 64<<20, time.Minute)
+	c := dialRaw(t, conn.Target())
+	const beyond = 3
+	for i := range uint32(maxStreams + beyond) {
+		if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: c.encode(), EndHeaders: true}); err != nil {
+			t.Fatalf("stream %d of %d: %v", i+1, maxStreams+beyond, err)
+		}
+	}
+	for i := range uint32(beyond) {
+		select {
+		case id := <-c.refused:
+			if want := 2*(maxStreams+i) + 1; id != want {
+				t.Errorf("the server refused stream %d, want %d", id, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("the server has taken %d requests of one connection", maxStreams+beyond-i)
+		}
+	}
+	if _, err := ask[servingproto.PredictResponse](t, conn, "PredictionService/Predict", vector(1)); err != nil {
+		t.Errorf("a request on another connection: %v", err)
+	}
+	c.Close()
 }
 
 // Floods of frames end their connection, or cost the server only the time to read them;

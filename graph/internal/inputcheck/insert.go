@@ -78,6 +78,8 @@ func (in *inserter) body(nodes []*tfproto.NodeDef, function *tfproto.OpDef) []*t
 		switch {
 		case takesBytes(n):
 			nodes = append(nodes, j.checkBytes(in.limit))
+		case writes(n.GetOp()):
+			nodes = append(nodes, j.copyInput())
 		case !parses:
 		case p.dataset:
 			nodes = append(nodes, in.mapper(j))

@@ -12,6 +12,7 @@ const (
 	keysName     = "/millrace_check_keys"
 	readName     = "/millrace_check_read"
 	rankName     = "/millrace_check_rank"
+	copyName     = "/millrace_copy"
 	functionName = "millrace_check_"
 )
 

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "c86dc9f5c8225e0e"
+const digest = "d8fe6086b9f8a9ff"

@@ -220,7 +220,8 @@ func openIPC(path string) (in batches, err error) {
 	options := []ipc.Option{ipc.WithAllocator(&p.memory), ipc.WithMetadataSizeLimit(maxArrowHeader), ipc.WithBodySizeLimit(max(1, min(info.Size(), maxArrowBytes)))}
 	if _, err = f.Seek(0, io.SeekStart); err == nil {
 		if isStream {
-			p.stream, err = ipc.NewReader(f, options...)
+			// ipc.NewReader ignores the limits.
+			p.stream, err = ipc.NewReaderFromMessageReader(ipc.NewMessageReader(f, options...), options...)
 		} else {
 			p.random, err = ipc.NewFileReader(f, options...)
 		}

@@ -162,7 +162,7 @@ func (f *csvFile) cutRows(b *csvBlock, most int) error {
 			if f.cut.open > max(b.width, 1) && (b.width > 0 || f.cut.open > maxColumns) {
 				return f.tooWide()
 			}
-			if err := f.fill(2 * max(len(f.data), f.piece)); err != nil {
+			if err := f.fill(min(2*max(len(f.data), f.piece), maxLine+f.piece)); err != nil {
 				return err
 			}
 			continue
@@ -191,8 +191,15 @@ func (f *csvFile) tooWide() error {
 	return dataError(f.path, "line %d has more than the %d columns of the first line", f.line, len(f.names))
 }
 
+// maxFault is the size of a faulty row that encoding/csv may explain: it takes eight
+// times as much memory as the row.
+const maxFault = 4 << 20
+
 // fault returns the error in the first row of the data.
 func (f *csvFile) fault(data []byte) error {
+	if len(data) > maxFault {
+		return dataError(f.path, "the row of more than %d bytes that begins in line %d cannot be cut into columns; close its quotes, and double those within a text", maxFault, f.line)
+	}
 	r := csv.NewReader(io.MultiReader(bytes.NewReader(data), io.LimitReader(f.file, csvBytes)))
 	r.Comma, r.FieldsPerRecord = rune(f.cut.comma), len(f.names)
 	cells, err := r.Read()

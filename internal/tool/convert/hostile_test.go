@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -150,7 +151,11 @@ func TestHostileFiles(t *testing.T) {
 	writeArchive(t, path("elements.npz"), repeated{npy("|i1", "1, 134217728", ""), make([]byte, 1<<20), 128})
 	arrowWithRows(t, path("rows.arrow"), 1<<40)
 	chainOfFields(t, path("deep.arrow"), 100)
+	streamThatClaims(t, path("claim.arrow"), 1<<30)
 	said := convertInChild(t, dir)
+	if !strings.Contains(said, "metadata length 1073741824 exceeds limit") {
+		t.Error("a message of 1 GiB was read although the file has fewer bytes")
+	}
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -196,6 +201,21 @@ func chainOfFields(t *testing.T, path string, levels int) {
 		of = arrow.StructOf(arrow.Field{Name: "x", Type: of})
 	}
 	writeIPC(t, path, arrow.NewSchema([]arrow.Field{{Name: "x", Type: of}}, nil))
+}
+
+// streamThatClaims writes a stream whose second message claims a length.
+func streamThatClaims(t *testing.T, path string, claim uint32) {
+	t.Helper()
+	writeIPC(t, path, arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64}}, nil))
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The mark of the end has no length.
+	binary.LittleEndian.PutUint32(whole[len(whole)-4:], claim)
+	if err := os.WriteFile(path, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func writeIPC(t *testing.T, path string, schema *arrow.Schema, batches ...arrow.RecordBatch) {

@@ -39,6 +39,8 @@ type Program struct {
 	RuntimeDir     string // of --runtime; "": the default
 	Verbose        bool   // show TensorFlow's log
 
+	memoryLimit int64
+
 	sandbox sandboxFlags
 	temp    *sandbox.Temp // nil: none
 	process bool          // the command line is the process's own, so the process may be confined
@@ -56,6 +58,7 @@ func (p *Program) AddFlags(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.RuntimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
 	root.PersistentFlags().BoolVar(&p.Verbose, "verbose", false, "show TensorFlow's own log, and which sandbox is in force")
+	root.PersistentFlags().Int64Var(&p.memoryLimit, "memory-limit", 0, "refuse what the tensors of models and data take beyond `BYTES` together (0: no limit); needs runtime native")
 	p.sandbox.add(root)
 }
 
@@ -83,7 +86,7 @@ func (p *Program) hangup() bool {
 
 // RuntimeOptions returns the options to open the runtime with.
 func (p *Program) RuntimeOptions() *tfbridge.RuntimeOptions {
-	return &tfbridge.RuntimeOptions{Dir: p.RuntimeDir, Verbose: p.Verbose}
+	return &tfbridge.RuntimeOptions{Dir: p.RuntimeDir, Verbose: p.Verbose, MemoryLimit: p.memoryLimit}
 }
 
 // Warm starts to open TensorFlow in the background while the config is checked:
