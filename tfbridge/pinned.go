@@ -26,8 +26,8 @@ import (
 //	last reference gone  TensorFlow calls millrace_unpin(handle), in any thread:
 //	                     unpin, delete the handle, then call Released
 //
-// So the slice stays pinned after Close as long as TensorFlow uses it, and only
-// Released tells the caller that it may write to it again. Released runs in a separate
+// So the slice stays pinned after Close as long as TensorFlow uses it, and the
+// caller may write to it again only after Released. Released runs in a separate
 // goroutine, because TensorFlow may hold locks when it frees a buffer.
 
 // alignment is the alignment of a tensor's elements that TensorFlow requires.

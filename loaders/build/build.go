@@ -8,6 +8,7 @@ import (
 	"millrace/graph/steps"
 	"millrace/loaders/build/source"
 	"millrace/loaders/build/target"
+	"millrace/loaders/engine"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/stage"
@@ -154,7 +155,7 @@ func NewNumbers(g *tfbridge.Graph, p *plan.Plan, scan *plan.Scan) (*Numbers, err
 // needNative checks that the library that the plan was made with is there, or
 // that the plan does without one.
 func needNative(p *plan.Plan) error {
-	if p.HasURLs() {
+	if engine.NeedsFileSystems(p.Engine()) {
 		if err := tfbridge.RegisterFileSystems(); err != nil {
 			return err
 		}

@@ -52,6 +52,10 @@ func Counts(c Choice, f spec.DataFile) bool {
 	return !f.Remote || !c.Own && remote.Default.Reads(f.Path)
 }
 
+// NeedsFileSystems reports whether TensorFlow has to be told of the stores of this process,
+// because some files have a scheme in their path.
+func NeedsFileSystems(c Choice) bool { return c.HasURLs() }
+
 // RefuseRemote returns an error for a plan with remote files and without Millrace's own
 // operations. TensorFlow's parsers would get the bytes of schemes that only it reads
 // unchecked.

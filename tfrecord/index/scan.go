@@ -17,7 +17,7 @@ type Options struct {
 	tfrecord.ReaderOptions
 	CacheDir  string      // folder of the index files for data in folders that cannot be written; "": none. See [CacheDir]
 	Layout    bool        // determine the location of each record
-	Write     bool        // write an index file if there is no matching one
+	Write     bool        // write an index file where none matches
 	Rebuild   bool        // ignore existing index files
 	AllFaults bool        // continue after an error, and return the errors of all files
 	SkipRest  bool        // see [tfrecord.ScanAllOptions]; no index file is written for such a file

@@ -25,7 +25,7 @@ const restartedEnv = "MILLRACE_RESTARTED"
 const firstPause, lastPause = time.Second, 30 * time.Second
 
 // supervise runs this command line in a child process, and again from the last checkpoint,
-// at most so many times, when it ends because another process of the cluster failed or
+// at most restarts times, when it ends because another process of the cluster failed or
 // because something killed it. All other ends of the child are the end of this process.
 //
 // The training runs in a child because TensorFlow cannot leave a cluster, nor join one

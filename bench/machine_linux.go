@@ -72,3 +72,8 @@ func useProcessors(set *unix.CPUSet) error {
 	}
 	return nil
 }
+
+// dropFromCache removes a file from the page cache.
+func dropFromCache(file *os.File) error {
+	return unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
+}
