@@ -50,8 +50,8 @@ type RuntimeOptions struct {
 	// means no limit. What an operation asks for beyond it fails with
 	// ResourceExhausted, and so does what the machine does not have at that moment;
 	// without a limit, the kernel ends the process. Strings, tables and Go's memory do
-	// not count. The library of our own operations enforces it; without the library
-	// there is no limit.
+	// not count. The library of our own operations enforces it; without the library it
+	// has no effect.
 	MemoryLimit int64
 }
 
