@@ -177,7 +177,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page guarded stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page guarded optimized stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files
@@ -220,6 +220,10 @@ asan: runtime ## the binding's tests under the address sanitizer, which finds le
 ops-asan: runtime need-cxx ## the operations that "millrace ops new" writes, under the address sanitizer
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
 		$(WITH_RUNTIME) go test -asan -count=1 -run '$(OPS_ASAN)' ./internal/tool/ops
+
+.PHONY: optimized
+optimized: native ## the tests of loaders with TensorFlow's optimizer, as users run them
+	$(WITH_RUNTIME) MILLRACE_TEST_OPTIMIZED=1 go test -count=1 -timeout 1h ./loaders
 
 .PHONY: guarded
 guarded: native ## attacks by models, with a guard page beside pieces of C memory

@@ -3,6 +3,7 @@ package loaders_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"millrace/internal/test/fixture"
@@ -72,9 +73,10 @@ func openPlan(t testing.TB, p *loaders.Plan) *loaders.Loader {
 
 // unoptimized returns options with which a test starts loaders in a third of the time:
 // TensorFlow runs their graphs as they were built. Package build, the examples and the
-// commands test the same pipelines with TensorFlow's optimizer. Benchmarks use it too.
+// commands test the same pipelines with TensorFlow's optimizer. Benchmarks use it too, and
+// so does "make optimized".
 func unoptimized(t testing.TB) *loaders.Options {
-	if _, benchmark := t.(*testing.B); benchmark {
+	if _, benchmark := t.(*testing.B); benchmark || os.Getenv("MILLRACE_TEST_OPTIMIZED") != "" {
 		return nil
 	}
 	return &loaders.Options{Session: graphtest.Unoptimized(t)}
