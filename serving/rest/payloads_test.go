@@ -9,9 +9,27 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/corrupt"
 	"millrace/internal/test/soak"
+	"millrace/serving"
 )
+
+// TestTextOfNothing asks for tensors without elements whose text would be billions of
+// brackets. Each is refused before it is written.
+func TestTextOfNothing(t *testing.T) {
+	web := listen(t, serveModels(t, &serving.Options{RequestMemory: 64 << 20}, "payloads"), &ServerOptions{Options: Options{Logger: quiet}})
+	defer web.Close()
+	for _, dims := range [][]int64{{50_000_000, 0}, {1000, 100_000, 0}, {1 << 40, 1 << 20, 0}, {1 << 40, 0, 5}} {
+		status, text := payload(t, web, "single", corrupt.Tensor(&tfproto.TensorProto{Dtype: tfproto.DataType_DT_FLOAT}, dims...))
+		if status != http.StatusTooManyRequests || !strings.Contains(text, "the request takes at least") {
+			t.Errorf("%v: %d %.200s", dims, status, text)
+		}
+	}
+	if status, text := payload(t, web, "single", corrupt.Tensor(&tfproto.TensorProto{Dtype: tfproto.DataType_DT_FLOAT}, 3, 0)); status != http.StatusOK || text != `{"outputs":[[],[],[]]}`+"\n" {
+		t.Errorf("three empty rows: %d %s", status, text)
+	}
+}
 
 // payload posts bytes as the input of a signature of the model "payloads".
 func payload(t *testing.T, web *endpoint, signature string, b []byte) (int, string) {

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"math"
 
 	"millrace/serving/batching"
 	"millrace/tfbridge"
@@ -40,18 +41,40 @@ func featureBytes(text []byte) int64 {
 // tensor.
 func recordBytes(record string) int64 { return 2*int64(len(record)) + stringBytes }
 
-// answerBytes returns the memory of an answer: the outputs, and four times as much for
-// their text.
+// answerBytes returns the memory of an answer: the outputs, and their text.
 func answerBytes(outputs []batching.Output) int64 {
-	const asText = 4
 	n := int64(0)
 	for _, o := range outputs {
 		var room [8]int64
-		size := o.Tensor.ByteSize()
-		if shape := o.Tensor.AppendShape(room[:0]); len(shape) > 0 && shape[0] > 0 { // the tensor of a batch has rows of other requests
+		size, shape := o.Tensor.ByteSize(), o.Tensor.AppendShape(room[:0])
+		if len(shape) > 0 && shape[0] > 0 { // the tensor of a batch has rows of other requests
 			size = size / shape[0] * o.Rows
+			shape[0] = o.Rows
 		}
-		n += size * (1 + asText)
+		n = min(n+size+textBytes(size, shape), hugeBytes)
 	}
 	return n
+}
+
+// hugeBytes is more memory than there is, and less than the sum of a few would overflow.
+const hugeBytes = math.MaxInt64 / 8
+
+// textBytes returns the size of a tensor's text, an upper bound for usual values. A tensor
+// without elements has a text as well: with the shape [1000000000, 0] it is a billion pairs
+// of brackets.
+func textBytes(size int64, shape []int64) int64 {
+	const (
+		asText  = 4  // times the bytes of an element that has four or more
+		element = 13 // -6.1035e-05 and a comma: the longest of the shorter elements
+		array   = 3  // two brackets and a comma
+	)
+	parts, text := int64(1), int64(0)
+	for _, n := range shape {
+		text = min(text+array*parts, hugeBytes)
+		if n > 0 && parts > hugeBytes/array/n {
+			return hugeBytes
+		}
+		parts *= n
+	}
+	return min(text+max(asText*size, element*parts), hugeBytes)
 }

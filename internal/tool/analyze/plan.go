@@ -162,11 +162,7 @@ func Plan(p *loaders.Plan) (*loaders.Plan, error) {
 		return &q, nil
 	}
 	for _, t := range s.Tensors {
-		shape := make([]int64, len(t.Shape))
-		for i, n := range t.Shape {
-			shape[i] = n
-		}
-		s.Padding = append(s.Padding, spec.Pad{Tensor: t.Name, Shape: shape, Value: processing.ZeroValue(t.DType)})
+		s.Padding = append(s.Padding, spec.Pad{Tensor: t.Name, Shape: slices.Clone([]int64(t.Shape)), Value: processing.ZeroValue(t.DType)})
 	}
 	measured, _ := q.MeasurePadding()
 	return measured, nil
