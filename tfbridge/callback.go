@@ -135,9 +135,12 @@ func (g *Graph) AddCallback(fn func(*Call), o *CallbackOptions) (*Callback, erro
 
 // OnClose has a function called when the graph is freed, after its Go functions were removed: it
 // frees what they use. The function must not refer to the graph. It is called at once if the graph
-// cannot be used.
+// cannot be used. A nil function does nothing.
 func (g *Graph) OnClose(fn func()) {
 	defer runtime.KeepAlive(g)
+	if fn == nil {
+		return
+	}
 	if g.check() != nil {
 		fn()
 		return
