@@ -174,7 +174,8 @@ func (b *builder) gatherTimes(s *graph.Scope, values []*tfbridge.Output, rows []
 		ready = append(ready, g.Value.Op)
 	}
 	r := b.o.Replica
-	began, computed := now(s), now(s.WithControlDependencies(ready...))
+	began := now(s)
+	computed := now(s.WithControlDependencies(append(ready, began.Op)...)) // after began, however short the step
 	seconds := graph.Mul(s, graph.Cast(s, graph.Sub(s, computed, began), tfbridge.Float), s.Const(float32(1e-9)))
 	own := s.Op1("OneHot", nil, s.Const(int32(r.Rank)), s.Const(int32(r.Size)), seconds, s.Const(float32(0)))
 	b.step.WorkerSeconds = r.reduce(s, timesKey, "Add", "Id", own)
