@@ -62,7 +62,7 @@ build: need-go need-cc op-digest ## build bin/millrace
 	@go build -buildvcs=$(BUILDVCS) -o $(MILLRACE) ./cmd/millrace
 
 # FROM=FILE|DIR takes a local wheel, archive or directory. Where there is a C++
-# compiler, it also compiles our own dataset operations, a minute or two, once.
+# compiler, it also compiles our own dataset operations, a few minutes, once.
 .PHONY: runtime
 runtime: need-pip build ## install TensorFlow's library, once
 	@if [ -z "$${MILLRACE_RUNTIME:-}" ]; then $(MILLRACE) runtime install $(if $(FROM),--from '$(FROM)'); fi

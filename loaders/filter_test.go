@@ -13,6 +13,7 @@ import (
 	"millrace/loaders"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // filter returns a step that keeps the examples whose tensor "id" is in a list.
@@ -106,9 +107,12 @@ func TestFilter(t *testing.T) {
 					t.Errorf("%s gives other values", engine)
 				}
 				for at := 0; at+1 < len(states) && at < 2; at++ {
-					rest, _, _ := idsOf(t, l, &loaders.RunOptions{State: states[at]})
+					rest, _, again := idsOf(t, l, &loaders.RunOptions{State: states[at], SaveEvery: 1})
 					if diff := cmp.Diff(want[at+1:], rest); diff != "" {
 						t.Fatalf("%s, from batch %d (-want +got)\n%s", engine, at, diff)
+					}
+					if last, _, _ := idsOf(t, l, &loaders.RunOptions{State: again[0]}); !cmp.Equal(want[at+2:], last, cmpopts.EquateEmpty()) {
+						t.Fatalf("%s, from batch %d and then from the next: got %v, want %v", engine, at, last, want[at+2:])
 					}
 					if n := int64(len(seen) - len(rows)); l.Filtered() != n && f.Args["drop_remainder"] != true {
 						t.Errorf("%s, from batch %d: %d are filtered, want %d", engine, at, l.Filtered(), n)

@@ -10,35 +10,17 @@ import (
 
 // How long does a step wait for its input? Input and model are one run of one graph, so
 // from outside only the whole can be timed. An operation after the gate returns the arrival
-// time of the batch. It calls a Go function: TensorFlow's operation Timestamp is refused
-// where operations must be deterministic.
+// time of the batch.
 
 // arrivalName is the output of a joined signature with the arrival time of the batch, in
 // nanoseconds since a fixed moment of the process.
 const arrivalName = "millrace/arrival"
 
-// epoch is that moment.
-var epoch = time.Now()
-
-// sinceEpoch returns the time since epoch, which is also the unit of arrivals.
-func sinceEpoch() time.Duration { return time.Since(epoch) }
-
 // AddArrival adds an operation that runs after another one and returns the time. A
 // [Subject] yields its output with each batch.
 func AddArrival(s *graph.Scope, after *tfbridge.Operation) steps.NamedOutput {
 	s = s.SubScope("arrival").WithControlDependencies(after)
-	now := graph.GoCall(s, graph.GoCallSpec{
-		Name: "arrival", Out: []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}},
-		Fn: func(c *tfbridge.Call) {
-			t, err := tfbridge.NewTensor(int64(sinceEpoch()))
-			if err != nil {
-				c.Fail(err)
-				return
-			}
-			c.Return(t)
-		},
-	})
-	return steps.NamedOutput{Name: arrivalName, Output: now[0]}
+	return steps.NamedOutput{Name: arrivalName, Output: steps.Now(s)}
 }
 
 // WorkerSecondsName is the output of a joined signature with the seconds that each process
@@ -53,12 +35,12 @@ type clock struct {
 }
 
 // start starts the time of a step.
-func (c *clock) start() { c.began = sinceEpoch() }
+func (c *clock) start() { c.began = steps.SinceEpoch() }
 
 // stop ends it. The batch of the step arrived at a moment since epoch. The processes of a
 // cluster, if there is one, took some seconds for their parts.
 func (c *clock) stop(examples int64, arrived time.Duration, workers []float32) {
-	now := sinceEpoch()
+	now := steps.SinceEpoch()
 	for _, p := range []*Progress{&c.marked, &c.total} {
 		p.Steps++
 		p.Examples += examples

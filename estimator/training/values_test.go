@@ -11,6 +11,7 @@ import (
 
 	"millrace/estimator/cluster"
 	"millrace/estimator/metrics"
+	"millrace/graph/steps"
 	"millrace/tfbridge"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,7 +119,7 @@ func TestClock(t *testing.T) {
 	var c clock
 	for _, arrived := range []time.Duration{-time.Hour, time.Hour} {
 		c.start()
-		c.stop(4, sinceEpoch()+arrived, []float32{1, 0.5})
+		c.stop(4, steps.SinceEpoch()+arrived, []float32{1, 0.5})
 	}
 	first := c.mark()
 	if first.Steps != 2 || first.Examples != 8 || first.Duration <= 0 || first.InputWait <= 0 || first.InputWait >= first.Duration {

@@ -9,6 +9,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/graph/gradients"
+	"millrace/graph/steps"
 	"millrace/tfbridge"
 )
 
@@ -174,31 +175,12 @@ func (b *builder) gatherTimes(s *graph.Scope, values []*tfbridge.Output, rows []
 		ready = append(ready, g.Value.Op)
 	}
 	r := b.o.Replica
-	began := now(s)
-	computed := now(s.WithControlDependencies(append(ready, began.Op)...)) // after began, however short the step
+	began := steps.Now(s)
+	computed := steps.Now(s.WithControlDependencies(append(ready, began.Op)...)) // after began, however short the step
 	seconds := graph.Mul(s, graph.Cast(s, graph.Sub(s, computed, began), tfbridge.Float), s.Const(float32(1e-9)))
 	own := s.Op1("OneHot", nil, s.Const(int32(r.Rank)), s.Const(int32(r.Size)), seconds, s.Const(float32(0)))
 	b.step.WorkerSeconds = r.reduce(s, timesKey, "Add", "Id", own)
 }
-
-// now adds an operation that returns the time in nanoseconds since a moment of the process.
-// TensorFlow's operation Timestamp is refused where operations must be deterministic.
-func now(s *graph.Scope) tfbridge.Output {
-	return graph.GoCall(s, graph.GoCallSpec{
-		Name: "now", Out: []graph.Spec{{DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}},
-		Fn: func(c *tfbridge.Call) {
-			t, err := tfbridge.NewTensor(int64(time.Since(epoch)))
-			if err != nil {
-				c.Fail(err)
-				return
-			}
-			c.Return(t)
-		},
-	})[0]
-}
-
-// epoch is the moment from which now counts.
-var epoch = time.Now()
 
 // reduceAll replaces values of one dtype by their means over the processes.
 func (b *builder) reduceAll(s *graph.Scope, key int64, values []*tfbridge.Output) {

@@ -43,10 +43,16 @@ func (p *pass) reached() int64 {
 	if p.held != nil {
 		return p.held.next
 	}
+	return p.pipe.Passed.Behind(p.begin, p.seen()-p.begin)
+}
+
+// seen returns the number of examples behind the batches so far: their rows and those that
+// filters did not keep.
+func (p *pass) seen() int64 {
 	if engine.CountsRead(p.pipe.Plan.Engine()) {
-		return p.pipe.Passed.Behind(p.begin, p.read-p.begin)
+		return p.read
 	}
-	return p.pipe.Passed.Behind(p.begin, p.rows-p.begin)
+	return p.rows
 }
 
 // seek starts the iterator at a saved position. holding is the result of [held.encode]
@@ -122,11 +128,7 @@ func (p *pass) replayNumber() int64 {
 	if size <= 0 {
 		return 0
 	}
-	read := p.rows
-	if engine.CountsRead(plan.Engine()) {
-		read = p.read
-	}
-	return source.ReplayNumber(read/size, read%size)
+	return source.ReplayNumber(p.seen()/size, p.seen()%size)
 }
 
 // replay starts the iterator at the epoch of a saved state, after the elements that

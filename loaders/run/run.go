@@ -8,7 +8,6 @@ import (
 
 	"millrace/graph/steps"
 	"millrace/loaders/build"
-	"millrace/loaders/engine"
 	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
@@ -98,11 +97,7 @@ func (pl *Pipeline) newPass(ctx context.Context, sess *tfbridge.Session, o *step
 		err = p.start(p.groupSize(0), 0)
 	}
 	if err == nil && o.Places {
-		row := p.rows
-		if engine.CountsRead(pl.Plan.Engine()) {
-			row = p.read
-		}
-		p.places, err = newPlaces(pl, p.begin, row, p.held)
+		p.places, err = newPlaces(pl, p.begin, p.seen(), p.held)
 	}
 	if err == nil && o.PrepareSave {
 		err = p.prepareSave(ctx)

@@ -128,7 +128,7 @@ func (b *opBuilder) build(ctx context.Context, path string) error {
 		return ioError(err)
 	}
 	defer os.RemoveAll(b.work)
-	b.say("compiling millrace's dataset operations, a minute or two, once")
+	b.say("compiling millrace's dataset operations, a few minutes, once")
 	made, err := b.compile(ctx)
 	if err != nil {
 		return err
