@@ -33,11 +33,11 @@ func Canonical(b []byte, m *Type) []byte {
 	return w.out
 }
 
-// Ordered returns a checked protobuf with its fields in canonical order, each with its
-// original bytes, and fields of unknown numbers last. The checksum in fingerprint.pb is
-// over this form: C++ computes it, and Python, which writes the file, sorts the keys of
-// maps differently. Other bytes for the same value give another checksum, so every
-// flipped bit is detected.
+// Ordered returns a checked protobuf with its fields in canonical order and fields of
+// unknown numbers last. Each field keeps its original bytes, also those of its tag and
+// its length. The checksum in fingerprint.pb is over this form: C++ computes it, and
+// Python, which writes the file, sorts the keys of maps differently. Other bytes for the
+// same value give another checksum, so every flipped bit is detected.
 func Ordered(b []byte, m *Type) []byte {
 	w := &canonicalWriter{orderOnly: true, out: make([]byte, 0, len(b))}
 	w.message(b, m)
@@ -132,8 +132,8 @@ func (w *canonicalWriter) entry(parts []part, m *Type) {
 func (w *canonicalWriter) field(parts []part) int {
 	p := parts[0]
 	switch {
-	case p.field.Message == nil && (w.orderOnly || !p.field.known):
-		w.verbatim(p.value)
+	case w.orderOnly:
+		w.verbatim(p)
 		return 1
 	case p.field.packable:
 		return w.packed(parts)
@@ -152,10 +152,15 @@ func isZero(p part) bool {
 	return narrow(p.field.kind, p.value.Number) == 0
 }
 
-// verbatim writes the original bytes of a field.
-func (w *canonicalWriter) verbatim(f wire.Field) {
-	w.out = protowire.AppendTag(w.out, f.Num, f.Wire)
-	w.scalar(f)
+// verbatim writes the original bytes of a field. In a message it only moves the fields.
+func (w *canonicalWriter) verbatim(p part) {
+	raw := p.value.Raw
+	if p.field.Message == nil {
+		w.out = append(w.out, raw...)
+		return
+	}
+	w.out = append(w.out, raw[:len(raw)-len(p.value.Bytes)]...)
+	w.message(p.value.Bytes, p.field.Message)
 }
 
 // value writes one field.

@@ -145,11 +145,51 @@ func TestOrderOfUnknownFields(t *testing.T) {
 	}
 }
 
-// Messages that the walk accepts must also be accepted by protobuf's parser.
+// Tags, lengths and numbers that take more bytes than they need keep these bytes, also
+// in the fields that enclose them.
+func TestOrderKeepsBytes(t *testing.T) {
+	dim := []byte{0x88, 0x80, 0x00, 0x84, 0x00} // a size of 4, its tag in three bytes
+	long := append([]byte{0x12, 0x80 | byte(len(dim)), 0x00}, dim...)
+	unknown := []byte{0xb0, 0x00, 0xa3, 0x00}
+	in := bytes.Join([][]byte{unknown, number(3, 1), long}, nil)
+	want := bytes.Join([][]byte{long, number(3, 1), unknown}, nil)
+	if got := Ordered(in, TypeOf(&tfproto.TensorShapeProto{})()); !bytes.Equal(got, want) {
+		t.Errorf("ordered(%x)\n got %x\nwant %x", in, got, want)
+	}
+}
+
+// smallModel is a SavedModel of few bytes with maps, lists and each kind of attribute,
+// for a fuzzer to change.
+func smallModel(tb testing.TB) []byte {
+	list := &tfproto.AttrValue_ListValue{I: []int64{1, -2}, F: []float32{0.5}, B: []bool{true}, S: [][]byte{[]byte("s")},
+		Type: []tfproto.DataType{1}, Shape: []*tfproto.TensorShapeProto{{Dim: []*tfproto.TensorShapeProto_Dim{{Size: 3}}}}}
+	attr := map[string]*tfproto.AttrValue{
+		"a": {Value: &tfproto.AttrValue_List{List: list}},
+		"b": {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "f", Attr: map[string]*tfproto.AttrValue{"c": modeltest.Text("d")}}}},
+		"e": {Value: &tfproto.AttrValue_Tensor{Tensor: &tfproto.TensorProto{Dtype: 3, IntVal: []int32{-1, 7}, DoubleVal: []float64{1}}}},
+	}
+	node := &tfproto.NodeDef{Name: "n", Op: "Const", Input: []string{"x:0", "^y"}, Attr: attr}
+	function := &tfproto.FunctionDef{Signature: &tfproto.OpDef{Name: "f"}, NodeDef: []*tfproto.NodeDef{{Name: "m", Op: "NoOp"}},
+		Ret: map[string]string{"r": "m:0"}, ResourceArgUniqueId: map[uint32]uint32{1: 2}, ArgAttr: map[uint32]*tfproto.FunctionDef_ArgAttrs{0: {Attr: attr}}}
+	b, err := proto.Marshal(&tfproto.SavedModel{SavedModelSchemaVersion: 1, MetaGraphs: []*tfproto.MetaGraphDef{{
+		MetaInfoDef: &tfproto.MetaGraphDef_MetaInfoDef{Tags: []string{"serve"}},
+		GraphDef: &tfproto.GraphDef{Node: []*tfproto.NodeDef{node}, Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{function}},
+			Versions: &tfproto.VersionDef{Producer: 1, BadConsumers: []int32{5}}},
+		SignatureDef: map[string]*tfproto.SignatureDef{"s": {MethodName: "predict"}},
+	}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// Messages that the walk accepts must also be accepted by protobuf's parser, and must
+// be the same model when they are written again.
 func FuzzWireCheck(f *testing.F) {
 	for _, name := range []string{"constant", "vocab", "graph_v1"} {
 		f.Add(modeltest.ReadFile(f, "../../testdata/models/"+name+"/saved_model.pb"))
 	}
+	f.Add(smallModel(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var w Checker
 		if w.Whole(data, SavedModelType()) != nil {

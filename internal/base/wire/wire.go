@@ -38,12 +38,13 @@ func Each(message []byte, fn func(num protowire.Number, bytes []byte, number uin
 }
 
 // Field is one field of a checked message. Number has the value of a field that is not
-// bytes.
+// bytes. Raw is the whole field as it was written, with its tag and its length.
 type Field struct {
 	Num    protowire.Number
 	Wire   protowire.Type
 	Bytes  []byte
 	Number uint64
+	Raw    []byte
 }
 
 // Fields yields the fields of a message that has been checked. It ends early if the
@@ -51,11 +52,12 @@ type Field struct {
 func Fields(b []byte) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		for len(b) > 0 {
-			num, wire, n := protowire.ConsumeTag(b)
-			if n < 0 {
+			num, wire, tag := protowire.ConsumeTag(b)
+			if tag < 0 {
 				return
 			}
-			b = b[n:]
+			raw, n := b, 0
+			b = b[tag:]
 			f := Field{Num: num, Wire: wire}
 			switch wire {
 			case protowire.VarintType:
@@ -71,7 +73,11 @@ func Fields(b []byte) iter.Seq[Field] {
 			default:
 				return
 			}
-			if n < 0 || !yield(f) {
+			if n < 0 {
+				return
+			}
+			f.Raw = raw[:tag+n]
+			if !yield(f) {
 				return
 			}
 			b = b[n:]
