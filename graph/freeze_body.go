@@ -206,7 +206,7 @@ func gather(n *tfproto.NodeDef, t tfproto.DataType, b *frozenBody) []*tfproto.No
 	}
 	if a, ok := n.Attr["batch_dims"]; ok {
 		attrs["batch_dims"] = a
-		// GatherV2 gathers behind the batch dimensions.
+		// GatherV2 gathers after the batch dimensions.
 		axis.Attr["value"].GetTensor().IntVal[0] = int32(a.GetI())
 	}
 	n.Attr = attrs

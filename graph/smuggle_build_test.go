@@ -111,7 +111,7 @@ func (s *smuggled) saver(suffix string) {
 	s.function("save", []string{"prefix"},
 		constantNode("part", suffix), attr(bodyNode("join", "StringJoin", "prefix", "part:output:0"), "N", intAttr(2)),
 		numberNode("zero", 0), numberNode("one", 1), bodyNode("sharded", "ShardedFilename", "join:output:0", "zero:output:0", "one:output:0"),
-		listNode("names", "v"), attr(bodyNode("save", "SaveV2", "sharded:filename:0", "names:output:0", "names:output:0", "prefix"),
+		listNode("names", "v"), listNode("whole", ""), attr(bodyNode("save", "SaveV2", "sharded:filename:0", "names:output:0", "whole:output:0", "prefix"),
 			"dtypes", typesAttr(tfproto.DataType_DT_STRING)),
 		attr(attr(bodyNode("pack", "Pack", "sharded:filename:0", "^save"), "N", intAttr(1)), "T", typeAttr(tfproto.DataType_DT_STRING)),
 		bodyNode("merge", "MergeV2Checkpoints", "pack:output:0", "prefix"))

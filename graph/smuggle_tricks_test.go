@@ -417,8 +417,8 @@ var hostTricks = []trick{
 	}},
 	{"a saver left over from training", "nothing runs it", func(s *smuggled) {
 		s.constant("model", "model")
-		attr(s.node("s", "SaveV2", "model", "list", "list", "x"), "dtypes", typesAttr(tfproto.DataType_DT_STRING))
-		s.graph().Node = append(s.graph().Node, listNode("list", "v"))
+		attr(s.node("s", "SaveV2", "model", "list", "whole", "x"), "dtypes", typesAttr(tfproto.DataType_DT_STRING))
+		s.graph().Node = append(s.graph().Node, listNode("list", "v"), listNode("whole", ""))
 	}},
 	{"options of a call turn on what a session could", "a call's options are for the optimizer alone", func(s *smuggled) {
 		s.function("f", []string{"a"})

@@ -160,10 +160,10 @@ func TestRestorePolicy(t *testing.T) {
 		model *tfproto.SavedModel
 		want  string
 	}{
-		{"from the model", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), tensors("names"),
-			node("restore", "RestoreV2", "file", "names", "names")}), ""},
+		{"from the model", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), tensors("names"), constant("whole", ""),
+			node("restore", "RestoreV2", "file", "names", "whole")}), ""},
 		{"through a function", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), called("restore", "r", "file")},
-			functionOf("r", []string{"prefix"}, tensors("names"), node("v", "RestoreV2", "prefix", "names:output:0", "names:output:0"))), ""},
+			functionOf("r", []string{"prefix"}, tensors("names"), constant("whole", ""), node("v", "RestoreV2", "prefix", "names:output:0", "whole:output:0"))), ""},
 		{"from elsewhere", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), constant("etc", "/etc/x"), tensors("names"),
 			node("restore", "RestoreV2", "etc", "names", "names")}), `"RestoreV2" (node "restore"), which the restore operation runs at load`},
 		{"writes", graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"),
@@ -208,8 +208,33 @@ func TestProgramsRestore(t *testing.T) {
 				t.Errorf("with a saver %v, an index %v: %q", saver != nil, index, got)
 			}
 		}
-		nodes = append(nodes, node("file", "Placeholder"), constant("names", "v"), node("restore", "RestoreV2", "file", "names", "names"))
+		nodes = append(nodes, node("file", "Placeholder"), constant("names", "v"), constant("whole", ""), node("restore", "RestoreV2", "file", "names", "whole"))
 	}
+}
+
+// The slices that a saver restores are constants that fit their tensors. TensorFlow ends
+// the process for some others as it imports the graph.
+func TestSlicesOfSavers(t *testing.T) {
+	for spec, sound := range map[string]bool{
+		"": true, "4 3 0,2:-": true, "7 -": true, "7 6,1": true, "-4 0,1": false, "-": false, "4 0": false, "4 -:-": false, "4 -1,1": false, "4 0,-1": false,
+		"4 2,3": false, "4 5,1": false, "4 0,0": false, "4 9223372036854775807,1": false, "99999999999999999999 -": false, "4294967296 4294967296 -:-": false, "x -": false,
+		" 4 -": false, "4 0,1,": false, "v": false,
+	} {
+		for _, op := range []string{"RestoreV2", "SaveV2"} {
+			m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), constant("slices", spec), node("op", op, "file", "slices", "slices")})
+			m.MetaGraphs[0].SaverDef = &tfproto.SaverDef{FilenameTensorName: "file:0"}
+			_, err := readGraph(t, m, nil)
+			if sound && err != nil {
+				t.Errorf("%s of %q: %v", op, spec, err)
+			} else if !sound {
+				wantError(t, err, millrace.ErrUnsafeModel, `operation "`+op+`" (node "op")`, "is not a slice of a tensor")
+			}
+		}
+	}
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x"), node("file", "Placeholder"), constant("part", "4 -"), node("slices", "StringLower", "part"), node("op", "RestoreV2", "file", "slices", "slices")})
+	m.MetaGraphs[0].SaverDef = &tfproto.SaverDef{FilenameTensorName: "file:0"}
+	_, err := readGraph(t, m, nil)
+	wantError(t, err, millrace.ErrUnsafeModel, "its slices are not a constant")
 }
 
 // E17: an operation that TensorFlow does not have.

@@ -12,7 +12,7 @@ import (
 // A saver writes to the file that is fed, in parts with names that it derives.
 // Operations that write anywhere else are refused.
 func TestSavePolicy(t *testing.T) {
-	y, file, names := node("y", "Identity", "x"), node("file", "Placeholder"), constant("names", "v")
+	y, file, names := node("y", "Identity", "x"), node("file", "Placeholder"), constant("names", "")
 	part, dots := constant("part", "_temp/part"), constant("dots", "/../../part")
 	save := func(to string) *tfproto.NodeDef { return node("save", "SaveV2", to, "names", "names", "x") }
 	join := func(inputs ...string) *tfproto.NodeDef { return node("join", "StringJoin", inputs...) }
@@ -78,7 +78,7 @@ func TestSavePolicy(t *testing.T) {
 
 // Neither a signature nor the operations at load may save.
 func TestSavingIsAskedFor(t *testing.T) {
-	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x", "^save"), node("file", "Placeholder"), constant("names", "v"),
+	m := graph([]*tfproto.NodeDef{node("y", "Identity", "x", "^save"), node("file", "Placeholder"), constant("names", ""),
 		node("save", "SaveV2", "file", "names", "names", "x")})
 	m.MetaGraphs[0].SaverDef = &tfproto.SaverDef{FilenameTensorName: "file:0"}
 	_, err := readGraph(t, m, nil)
@@ -89,7 +89,7 @@ func TestSavingIsAskedFor(t *testing.T) {
 // placeholder, optionally with TensorFlow 1's default.
 func TestFilenameOfTheSaver(t *testing.T) {
 	saving := func(file ...*tfproto.NodeDef) *tfproto.SavedModel {
-		m := graph(append([]*tfproto.NodeDef{node("y", "Identity", "x"), constant("names", "v"),
+		m := graph(append([]*tfproto.NodeDef{node("y", "Identity", "x"), constant("names", ""),
 			node("save", "SaveV2", "file", "names", "names", "x")}, file...))
 		m.MetaGraphs[0].SaverDef = &tfproto.SaverDef{FilenameTensorName: "file:0"}
 		return m

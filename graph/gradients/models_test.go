@@ -120,7 +120,7 @@ func readRecorded(t *testing.T, dir string) *recordedModel {
 // modelNames are the models of testdata/record.py.
 var modelNames = []string{"mlp", "cnn", "upscale", "conv1d", "lstm", "gru", "attention", "control", "operations"}
 
-// The derivatives of a saved model equal those of Python's GradientTape.
+// The derivatives of a saved model are as Python's GradientTape gives them.
 func TestModels(t *testing.T) {
 	dir := unpackModels(t)
 	for _, name := range modelNames {

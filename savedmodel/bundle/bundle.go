@@ -28,15 +28,8 @@ const (
 // a serialized TrackableObjectGraph. It is not a variable.
 const ObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
-const (
-	MaxIndexBytes = 256 << 20 // limit of variables.index
-	maxKeyBytes   = 1 << 16   // limit of a variable's name
-	maxShards     = 1 << 16   // limit of a bundle
-)
-
-// slicePrefix is the prefix of the entries for the parts of a variable that was saved
-// in slices.
-const slicePrefix = "\x00"
+// maxShards is the largest number of data files.
+const maxShards = 1 << 16
 
 // Variable is a tensor that a model restores.
 type Variable struct {
@@ -59,6 +52,7 @@ type Entry struct {
 	offset int64
 	crc    uint32
 	sliced bool // the bytes are in other entries
+	slices [][]byte
 }
 
 // Variables returns the entries that hold a variable's value.
@@ -97,7 +91,14 @@ func Read(name string, data []byte) (*Index, error) {
 		}
 		b.Entries = append(b.Entries, entry)
 	}
-	return b, nil
+	return b, b.checkSlices(name)
+}
+
+// corruptEntry returns the error about a damaged entry.
+func corruptEntry(name, key, format string, args ...any) error {
+	e := modelfile.Corrupt(name, "it is damaged: "+format, args...)
+	e.Tensor = key
+	return e
 }
 
 // parseHeader reads the BundleHeaderProto.
@@ -124,11 +125,7 @@ func (b *Index) parseHeader(name string, data []byte) error {
 
 // parseEntry reads a BundleEntryProto.
 func (b *Index) parseEntry(name string, te tableEntry) (Entry, error) {
-	fail := func(format string, args ...any) error {
-		e := modelfile.Corrupt(name, "it is damaged: "+format, args...)
-		e.Tensor = te.key
-		return e
-	}
+	fail := func(format string, args ...any) error { return corruptEntry(name, te.key, format, args...) }
 	e := Entry{Variable: Variable{TensorSpec: dtype.TensorSpec{Name: te.key, Shape: dtype.ScalarShape()}}}
 	var walk message.Checker
 	if err := walk.Whole(te.value, message.BundleEntryType()); err != nil {
@@ -149,11 +146,11 @@ func (b *Index) parseEntry(name string, te tableEntry) (Entry, error) {
 		case entryCRC:
 			e.crc = uint32(f.Number)
 		case entrySlice:
-			e.sliced = true
+			e.sliced, e.slices = true, append(e.slices, f.Bytes)
 		}
 	}
 	if e.sliced {
-		return e, nil
+		return e, e.checkWhole(fail)
 	}
 	if e.shard < 0 || e.shard >= b.Shards {
 		return e, fail("it is in shard %d of %d", e.shard, b.Shards)
@@ -165,6 +162,50 @@ func (b *Index) parseEntry(name string, te tableEntry) (Entry, error) {
 		return e, fail("%d bytes do not hold a tensor of %v", e.Bytes, e.TensorSpec)
 	}
 	return e, nil
+}
+
+// checkWhole checks the shape of a variable in slices.
+func (e *Entry) checkWhole(fail func(format string, args ...any) error) error {
+	if _, _, err := dtype.ByteSize(e.DType.Base(), e.Shape.Dims()); err != nil || e.Shape.Dims() == nil {
+		return fail("there is no tensor of %v", e.TensorSpec)
+	}
+	return nil
+}
+
+// checkSlices checks the slices of all variables, whose entries are in order.
+func (b *Index) checkSlices(name string) error {
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		if !e.sliced {
+			continue
+		}
+		if problem := b.problemOfSlices(e); problem != "" {
+			return corruptEntry(name, e.Name, "its slices: %s", problem)
+		}
+	}
+	return nil
+}
+
+// problemOfSlices says what is wrong with the slices of a variable, "" if nothing is.
+func (b *Index) problemOfSlices(e *Entry) string {
+	if len(e.slices) > maxSlices {
+		return "there are too many"
+	}
+	dims := e.Shape.Dims()
+	for _, s := range e.slices {
+		extents := parseSlice(s)
+		if !fits(extents, dims) {
+			return "one does not fit the variable's shape"
+		}
+		at, found := slices.BinarySearchFunc(b.Entries, sliceKey(e.Name, extents), func(e Entry, key string) int { return cmp.Compare(e.Name, key) })
+		switch {
+		case !found:
+			return "one is missing from the index"
+		case b.Entries[at].sliced || b.Entries[at].DType != e.DType || !slices.Equal(b.Entries[at].Shape.Dims(), sizes(extents, dims)):
+			return "one has another type or shape than the variable says"
+		}
+	}
+	return ""
 }
 
 // bytes returns the size of a tensor of the entry's type and shape, -1 if it

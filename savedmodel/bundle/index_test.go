@@ -101,15 +101,17 @@ func TestVariablesOfAnIndex(t *testing.T) {
 	data := []byte{0, 0, 128, 63}
 	scalar := modeltest.Floats(nil, 0, 4)
 	scalar.Crc32C = maskCRC(crcOf(data...))
-	sliced := modeltest.Floats(modeltest.Shape(7), 0, 0)
-	sliced.Slices = []*tfproto.TensorSliceProto{{}}
+	sliced := modeltest.Floats(modeltest.Shape(2), 0, 0)
+	sliced.Slices = []*tfproto.TensorSliceProto{modeltest.Slice(0, 1), modeltest.Slice(1, 1)}
 	sliced.ShardId = 5
-	part := proto.CloneOf(scalar)
-	got, err := readIndex(t, modeltest.Index(t, 1, []string{slicePrefix + "part", ObjectGraphKey, "scalar", "whole"}, part, proto.CloneOf(scalar), scalar, sliced), data)
+	part := modeltest.Floats(modeltest.Shape(1), 0, 4)
+	part.Crc32C = scalar.Crc32C
+	keys := []string{sliceKey("whole", []extent{{0, 1}}), sliceKey("whole", []extent{{1, 1}}), ObjectGraphKey, "scalar", "whole"}
+	got, err := readIndex(t, modeltest.Index(t, 1, keys, part, part, proto.CloneOf(scalar), scalar, sliced), data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Variable{{dtype.TensorSpec{Name: "scalar", DType: dtype.Float, Shape: dtype.ScalarShape()}, 4}, {dtype.TensorSpec{Name: "whole", DType: dtype.Float, Shape: dtype.MakeShape(7)}, 0}}
+	want := []Variable{{dtype.TensorSpec{Name: "scalar", DType: dtype.Float, Shape: dtype.ScalarShape()}, 4}, {dtype.TensorSpec{Name: "whole", DType: dtype.Float, Shape: dtype.MakeShape(2)}, 0}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("variables (-want +got)\n%s", diff)
 	}

@@ -23,6 +23,12 @@ const (
 	maxSnappy  = 64 // maximum factor by which Snappy expands a block
 )
 
+// Limits of an index.
+const (
+	MaxIndexBytes = 256 << 20 // limit of variables.index
+	maxKeyBytes   = 1 << 16   // limit of a variable's name
+)
+
 // castagnoli is the polynomial of all of TensorFlow's checksums.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -61,7 +67,7 @@ func readTable(file string, data []byte) ([]tableEntry, error) {
 		return nil, err
 	}
 	var entries []tableEntry
-	for _, b := range blocks {
+	for i, b := range blocks {
 		h, n := parseHandle(b.value)
 		if n != len(b.value) {
 			return nil, t.corrupt(index.offset, "an entry of its index is not the place of a block")
@@ -69,6 +75,9 @@ func readTable(file string, data []byte) ([]tableEntry, error) {
 		block, err := t.block(h)
 		if err != nil {
 			return nil, err
+		}
+		if len(block) > 0 && (block[len(block)-1].key > b.key || i > 0 && block[0].key <= blocks[i-1].key) || i > 0 && b.key <= blocks[i-1].key {
+			return nil, t.corrupt(index.offset, "its index has other keys than its blocks")
 		}
 		entries = append(entries, block...)
 	}
@@ -181,20 +190,19 @@ func (t *table) uncompress(h handle, body []byte, compression byte) ([]byte, err
 
 // parseBlock reads the entries of a block. Each key shares a prefix with the one before
 // it, so four bytes may represent a key of maxKeyBytes. The limit therefore counts the
-// memory of the entries. The restart points at the end help to search; here they are
-// only counted.
+// memory of the entries. TensorFlow does not read the entries one by one: it searches
+// among the restart points at the end of the block. So each must be the place of an
+// entry whose key is whole, or TensorFlow would find other entries than this package.
 func (t *table) parseBlock(b []byte) ([]tableEntry, bool) {
-	if len(b) < restartSize {
+	r, ok := restartsOf(b)
+	if !ok {
 		return nil, false
 	}
-	restarts := int64(binary.LittleEndian.Uint32(b[len(b)-restartSize:]))
-	end := int64(len(b)) - restartSize*(restarts+1)
-	if end < 0 {
-		return nil, false
-	}
+	end := len(b) - restartSize - len(r.left)
 	var entries []tableEntry
 	var key []byte
 	for b = b[:end]; len(b) > 0; {
+		at := end - len(b)
 		var sizes [3]uint64 // shared, not shared, value
 		for i := range sizes {
 			v, n := binary.Uvarint(b)
@@ -207,6 +215,9 @@ func (t *table) parseBlock(b []byte) ([]tableEntry, bool) {
 		if shared > uint64(len(key)) || own > uint64(len(b)) || value > uint64(len(b))-own || shared+own > maxKeyBytes {
 			return nil, false
 		}
+		if r.pass(at) && shared > 0 || at == 0 && r.passed == 0 {
+			return nil, false
+		}
 		if t.entries += entryBytes + int64(shared+own); t.entries > MaxIndexBytes {
 			return nil, false
 		}
@@ -214,5 +225,37 @@ func (t *table) parseBlock(b []byte) ([]tableEntry, bool) {
 		entries = append(entries, tableEntry{key: string(key), value: b[own : own+value]})
 		b = b[own+value:]
 	}
-	return entries, true
+	if len(entries) == 0 {
+		r.pass(0)
+	}
+	return entries, len(r.left) == 0
+}
+
+// restarts are the restart points of a block that were not passed yet, in their order.
+type restarts struct {
+	left   []byte
+	passed int
+}
+
+// restartsOf returns the restart points at the end of a block.
+func restartsOf(b []byte) (restarts, bool) {
+	if len(b) < restartSize {
+		return restarts{}, false
+	}
+	n := int64(binary.LittleEndian.Uint32(b[len(b)-restartSize:]))
+	begin := int64(len(b)) - restartSize*(n+1)
+	if begin < 0 {
+		return restarts{}, false
+	}
+	return restarts{left: b[begin : len(b)-restartSize]}, true
+}
+
+// pass takes the restart points at an offset, and reports whether there were any.
+func (r *restarts) pass(at int) (found bool) {
+	for len(r.left) > 0 && int64(binary.LittleEndian.Uint32(r.left)) == int64(at) {
+		r.left = r.left[restartSize:]
+		r.passed++
+		found = true
+	}
+	return found
 }

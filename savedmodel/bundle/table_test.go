@@ -54,6 +54,37 @@ func rawEntry(shared, own, value uint64, rest string) string {
 	return string(b) + rest
 }
 
+// lyingRestarts makes a block of the keys "a" and "ab" with restart points. The second key
+// is whole if shared is 0.
+func lyingRestarts(shared uint64, points ...uint32) []byte {
+	second := rawEntry(0, 1, 0, "b")
+	if shared > 0 {
+		second = rawEntry(1, 1, 0, "b")
+	}
+	b := []byte(rawEntry(0, 1, 0, "a") + second)
+	for _, p := range append(points, uint32(len(points))) {
+		b = binary.LittleEndian.AppendUint32(b, p)
+	}
+	return b
+}
+
+// keyed makes a table of two blocks of one key, or of none if it is "", with their keys
+// in the index.
+func keyed(first, second, firstIndex, secondIndex string) []byte {
+	m := &tableMaker{}
+	var entries []string
+	for i, key := range []string{first, second} {
+		body := rawBlock(1)
+		if key != "" {
+			body = rawBlock(1, rawEntry(0, 1, 0, key))
+		}
+		h := m.add(body, 0)
+		entries = append(entries, rawEntry(0, 1, uint64(len(h)), []string{firstIndex, secondIndex}[i]+string(h)))
+	}
+	meta := m.add(rawBlock(1), 0)
+	return m.finish(meta, m.add(rawBlock(1, entries...), 0))
+}
+
 // Tables with correct checksums and invalid contents.
 func TestBlocksThatLie(t *testing.T) {
 	one := func(data []byte, compression byte) []byte {
@@ -62,9 +93,9 @@ func TestBlocksThatLie(t *testing.T) {
 		meta := m.add(rawBlock(1), 0)
 		return m.finish(meta, m.add(rawBlock(1, rawEntry(0, 1, uint64(len(h)), "z"+string(h))), 0))
 	}
-	indexed := func(values ...string) []byte {
+	indexedBlock := func(block []byte, values ...string) []byte {
 		m := &tableMaker{}
-		m.add(rawBlock(1, rawEntry(0, 1, 1, "av")), 0)
+		m.add(block, 0)
 		var entries []string
 		for i, v := range values {
 			entries = append(entries, rawEntry(0, 1, uint64(len(v)), string(rune('a'+i))+v))
@@ -72,6 +103,7 @@ func TestBlocksThatLie(t *testing.T) {
 		meta := m.add(rawBlock(1), 0)
 		return m.finish(meta, m.add(rawBlock(1, entries...), 0))
 	}
+	indexed := func(values ...string) []byte { return indexedBlock(rawBlock(1, rawEntry(0, 1, 1, "av")), values...) }
 	whole := rawBlock(1, rawEntry(0, 2, 1, "aav"), rawEntry(1, 1, 1, "bw"))
 	place := string(binary.AppendUvarint(binary.AppendUvarint(nil, 0), uint64(len(rawBlock(1, rawEntry(0, 1, 1, "av"))))))
 	packed := snappy.Encode(nil, whole)
@@ -98,15 +130,26 @@ func TestBlocksThatLie(t *testing.T) {
 		{"a value that wraps around", "a block cannot be read", one(rawBlock(1, rawEntry(0, 1, 1<<64-1, "aa")), 0)},
 		{"the longest key", "", one(rawBlock(1, rawEntry(0, maxKeyBytes, 0, strings.Repeat("k", maxKeyBytes))), 0)},
 		{"too long a key", "a block cannot be read", one(rawBlock(1, rawEntry(0, maxKeyBytes+1, 0, strings.Repeat("k", maxKeyBytes+1))), 0)},
+		{"no restart at the first entry", "a block cannot be read", one(lyingRestarts(1, 4), 0)},
+		{"a restart within an entry", "a block cannot be read", one(lyingRestarts(1, 0, 5), 0)},
+		{"a restart where a key is not whole", "a block cannot be read", one(lyingRestarts(1, 0, 4), 0)},
+		{"restarts in no order", "a block cannot be read", one(lyingRestarts(0, 0, 4, 0), 0)},
+		{"a restart after the last entry", "a block cannot be read", one(lyingRestarts(0, 0, 8), 0)},
+		{"restarts at two entries", "", one(lyingRestarts(0, 0, 4), 0)},
+		{"entries without a restart", "a block cannot be read", one(rawBlock(0, rawEntry(0, 1, 0, "a")), 0)},
 		{"two equal keys", "its keys are not in order", one(rawBlock(1, rawEntry(0, 1, 0, "a"), rawEntry(1, 0, 0, "")), 0)},
 		{"one block", "", indexed(place)},
-		{"a block twice", "not in order", indexed(place, place)},
+		{"a block twice", "its index has other keys than its blocks", indexed(place, place)},
+		{"a key of the index before those of the block", "its index has other keys than its blocks", keyed("b", "c", "a", "d")},
+		{"a key of the index as in the next block", "its index has other keys than its blocks", keyed("b", "c", "c", "d")},
+		{"keys of the index between those of the blocks", "", keyed("b", "d", "c", "e")},
+		{"keys of the index in no order, before an empty block", "its index has other keys than its blocks", keyed("b", "", "c", "a")},
 		{"an index of no place", "an entry of its index is not the place of a block", indexed(place + "x")},
 		{"an index of nothing", "an entry of its index is not the place of a block", indexed(place[:1])},
 		{"a place that is longer than it needs", "an entry of its index is not the place of a block", indexed("\x80\x00" + place[1:])},
 		{"blocks that nothing names", "its blocks hold 26 bytes, not 44", indexed()},
 		{"a place beyond the end", "a block of 16383 bytes does not fit in", indexed("\x00\xff\x7f")},
-		{"blocks that overlap", "its blocks overlap", indexed(strings.Split(strings.Repeat(place+"|", 9), "|")[:9]...)},
+		{"blocks that overlap", "its blocks overlap", indexedBlock(rawBlock(1), strings.Split(strings.Repeat("\x00\x08|", 16), "|")[:16]...)},
 	} {
 		_, err := readTable("TABLE", tt.data)
 		var e *millrace.Error

@@ -62,7 +62,10 @@ func (p *Checker) Check(whole bool, missing error) (restored []string, err error
 	if err := p.findRoots(whole); err != nil {
 		return nil, err
 	}
-	return p.restored, p.r.TolerateAny(p.report())
+	if err := p.r.TolerateAny(p.report()); err != nil {
+		return p.restored, err
+	}
+	return p.restored, p.r.TolerateAny(p.checkSlices())
 }
 
 // checkNames refuses functions with the name of an operation. Some parts of TensorFlow

@@ -21,17 +21,37 @@ func WriteTable(entries []Entry) []byte { return WriteTableAs(entries, 0) }
 
 // WriteTableAs is WriteTable with the given compression of blocks.
 func WriteTableAs(entries []Entry, compression byte) []byte {
-	block := func(entries []Entry) []byte {
-		var b []byte
-		for _, e := range entries {
-			for _, n := range []int{0, len(e.Key), len(e.Value)} {
-				b = binary.AppendUvarint(b, uint64(n))
-			}
-			b = append(append(b, e.Key...), e.Value...)
+	return writeTable(block(entries, 0), compression, "z")
+}
+
+// WriteBlocks makes a table of one block, given by its entries' bytes and its restart
+// points. The block's key in the index is last.
+func WriteBlocks(entries []byte, restarts []uint32, last string) []byte {
+	return writeTable(closed(entries, restarts...), 0, last)
+}
+
+// block makes a block of entries with whole keys.
+func block(entries []Entry, restarts ...uint32) []byte {
+	var b []byte
+	for _, e := range entries {
+		for _, n := range []int{0, len(e.Key), len(e.Value)} {
+			b = binary.AppendUvarint(b, uint64(n))
 		}
-		b = binary.LittleEndian.AppendUint32(b, 0)
-		return binary.LittleEndian.AppendUint32(b, 1)
+		b = append(append(b, e.Key...), e.Value...)
 	}
+	return closed(b, restarts...)
+}
+
+// closed appends the restart points to the entries of a block.
+func closed(b []byte, restarts ...uint32) []byte {
+	for _, r := range append(restarts, uint32(len(restarts))) {
+		b = binary.LittleEndian.AppendUint32(b, r)
+	}
+	return b
+}
+
+// writeTable makes a table of one block, whose key in the index is last.
+func writeTable(data []byte, compression byte, last string) []byte {
 	var out []byte
 	add := func(b []byte) []byte {
 		if compression == 1 {
@@ -42,9 +62,9 @@ func WriteTableAs(entries []Entry, compression byte) []byte {
 		out = binary.LittleEndian.AppendUint32(out, Checksum(out[len(out)-len(b)-1:]))
 		return h
 	}
-	data := add(block(entries))
-	foot := add(block(nil))
-	foot = append(foot, add(block([]Entry{{Key: "z", Value: data}}))...)
+	place := add(data)
+	foot := add(block(nil, 0))
+	foot = append(foot, add(block([]Entry{{Key: last, Value: place}}, 0))...)
 	out = append(append(out, foot...), make([]byte, 40-len(foot))...)
 	return binary.LittleEndian.AppendUint64(out, 0xdb4775248b80fb57)
 }
@@ -67,6 +87,20 @@ func Shape(dims ...int64) *tfproto.TensorShapeProto {
 // Floats describes a tensor of float32 in the first data file.
 func Floats(shape *tfproto.TensorShapeProto, offset, size int64) *tfproto.BundleEntryProto {
 	return &tfproto.BundleEntryProto{Dtype: tfproto.DataType_DT_FLOAT, Shape: shape, Offset: offset, Size: size}
+}
+
+// Slice describes a slice of a variable: start and length in each dimension. A length of
+// 0 stands for the whole dimension.
+func Slice(extents ...int64) *tfproto.TensorSliceProto {
+	s := &tfproto.TensorSliceProto{}
+	for i := 0; i < len(extents); i += 2 {
+		e := &tfproto.TensorSliceProto_Extent{Start: extents[i]}
+		if extents[i+1] != 0 {
+			e.HasLengthHack = &tfproto.TensorSliceProto_Extent_Length{Length: extents[i+1]}
+		}
+		s.Extent = append(s.Extent, e)
+	}
+	return s
 }
 
 // Index makes an index; keys must be in order.

@@ -1,0 +1,95 @@
+package bundle
+
+import (
+	"math"
+	"testing"
+
+	"millrace"
+	"millrace/internal/base/tfproto"
+	"millrace/internal/test/modeltest"
+)
+
+// TensorFlow's kernels end the process, or read and write outside of tensors, if the
+// entries of a variable's slices do not fit it. Each such index is refused.
+func TestSlicesThatLie(t *testing.T) {
+	part := func(dims ...int64) *tfproto.BundleEntryProto {
+		n := int64(4)
+		for _, d := range dims {
+			n *= d
+		}
+		return modeltest.Floats(modeltest.Shape(dims...), 0, n)
+	}
+	ints := part(2, 3)
+	ints.Dtype = tfproto.DataType_DT_INT32
+	inSlices := part(2, 3)
+	inSlices.Slices = []*tfproto.TensorSliceProto{modeltest.Slice(0, 1, 0, 0)}
+	const fits, other = "one does not fit the variable's shape", "one has another type or shape"
+	for _, tt := range []struct {
+		name, want string
+		slice      *tfproto.TensorSliceProto
+		part       *tfproto.BundleEntryProto
+	}{
+		{"sound", "", modeltest.Slice(0, 2, 0, 3), part(2, 3)},
+		{"sound, with a whole dimension", "", modeltest.Slice(2, 2, 0, 0), part(2, 3)},
+		{"another type", other, modeltest.Slice(0, 2, 0, 0), ints},
+		{"another shape", other, modeltest.Slice(0, 2, 0, 0), part(2, 2)},
+		{"another rank", other, modeltest.Slice(0, 2, 0, 0), part(6)},
+		{"a part that is in slices", other, modeltest.Slice(0, 2, 0, 0), inSlices},
+		{"too few dimensions", fits, modeltest.Slice(0, 2), part(2)},
+		{"no dimensions", fits, modeltest.Slice(), part()},
+		{"the whole variable", fits, modeltest.Slice(0, 0, 0, 0), part(4, 3)},
+		{"before the start", fits, modeltest.Slice(-1, 2, 0, 0), part(2, 3)},
+		{"beyond the end", fits, modeltest.Slice(3, 2, 0, 0), part(2, 3)},
+		{"a start beyond the end", fits, modeltest.Slice(math.MaxInt64, 1, 0, 0), part(1, 3)},
+		{"a negative length", fits, modeltest.Slice(0, -5, 0, 0), part(0, 3)},
+		{"a length of -1", fits, modeltest.Slice(0, -1, 0, 1), part(4, 1)},
+		{"a start of a whole dimension", fits, modeltest.Slice(1, 0, 0, 1), part(4, 1)},
+		{"no part", "one is missing from the index", modeltest.Slice(1, 2, 0, 0), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			whole := part(4, 3)
+			whole.Size, whole.Slices = 0, []*tfproto.TensorSliceProto{tt.slice}
+			keys, entries := []string{"w"}, []*tfproto.BundleEntryProto{whole}
+			if tt.part != nil {
+				key := sliceKey("w", extentsOf(t, tt.slice))
+				keys, entries = []string{key, "w"}, []*tfproto.BundleEntryProto{tt.part, whole}
+				if tt.part == inSlices {
+					keys = append([]string{sliceKey(key, []extent{{0, 1}, {0, -1}})}, keys...)
+					entries = append([]*tfproto.BundleEntryProto{part(1, 3)}, entries...)
+				}
+			}
+			_, err := Read("v.index", modeltest.Index(t, 1, keys, entries...))
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "":
+				modeltest.WantError(t, err, millrace.ErrModel, `tensor "w"`, "its slices: "+tt.want)
+			}
+		})
+	}
+}
+
+func extentsOf(t *testing.T, s *tfproto.TensorSliceProto) []extent {
+	return parseSlice(modeltest.Marshal(t, s))
+}
+
+// The keys are those that TensorFlow 2.21 wrote for a variable in slices.
+func TestSliceKeys(t *testing.T) {
+	for _, tt := range []struct {
+		extents []extent
+		want    string
+	}{
+		{nil, "\x00v\x00\x01\x00"},
+		{[]extent{{0, 2}, {0, -1}}, "\x00v\x00\x01\x01\x02\x80\x82\x80\x7f"},
+		{[]extent{{63, 64}}, "\x00v\x00\x01\x01\x01\xbf\xc0\x40"},
+		{[]extent{{8191, 8192}}, "\x00v\x00\x01\x01\x01\xdf\xff\xe0\x20\x00"},
+		{[]extent{{1 << 40, math.MaxInt64}}, "\x00v\x00\x01\x01\x01\xfd\x00\x00\x00\x00\x00\xff\xc0\x7f\xff\xff\xff\xff\xff\xff\xff"},
+	} {
+		if got := sliceKey("v", tt.extents); got != tt.want {
+			t.Errorf("%v:\n got %q\nwant %q", tt.extents, got, tt.want)
+		}
+	}
+	if got, want := sliceKey("a\x00\xffb", nil), "\x00a\x00\xff\xff\x00b\x00\x01\x00"; got != want {
+		t.Errorf("a name with odd bytes: got %q, want %q", got, want)
+	}
+}
