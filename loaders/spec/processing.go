@@ -163,8 +163,6 @@ func (c stepPart) steps() {
 func (c stepPart) draws() {
 	switch {
 	case !c.spec.Draws():
-	case c.spec.Window != nil:
-		c.inConfig.Report(c.args.Key("processing_steps"), "windows have no random steps yet: they have no number from which draws could follow").Hint = "set when to eval, or use a loader of type independent or chunked_sequence"
 	case c.spec.BadRecords != nil && c.spec.Records != nil:
 		c.inConfig.Report(c.args.Key("bad_records"), "records that are read by their positions cannot be skipped where a step draws random numbers").Hint = "shuffle with buffers, and remove range and shard"
 	}

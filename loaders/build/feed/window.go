@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"slices"
 
 	"millrace"
 	"millrace/loaders/stage/order"
@@ -12,7 +13,8 @@ import (
 // Windows returns the function that yields the records of windows, in the order of the
 // plan. Its arguments are the token, the position of the first window, and the number
 // of records from which on a call returns. Where each window begins and ends follows
-// the records. A bad record is an error, because a window with it would have a gap.
+// the records. Where steps draw random numbers, the epoch and the number of each window
+// come last. A bad record is an error, because a window with it would have a gap.
 func Windows(s *Source) Func { return (&windowFeed{recordFeed{s.strict()}}).next }
 
 // windowFeed yields the records of windows.
@@ -48,22 +50,34 @@ func (f *windowFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbr
 // end. It takes windows until they have a number of records; none at the end.
 func (f *windowFeed) take(ctx context.Context, r *recordReader, records int64) ([]*tfbridge.Tensor, error) {
 	var w windowRecords
+	var epochs, numbers []int64
 	r.buf = r.buf[:0]
 	for ; r.position < r.end && int64(len(w.data)) < records; r.position++ {
 		if err := w.add(ctx, r, r.position); err != nil {
 			return nil, err
 		}
+		if f.Spec.Draws() {
+			epochs = append(epochs, r.position/r.order.EpochRecords())
+			numbers = append(numbers, r.order.Number(r.position))
+		}
 	}
-	at, err := tfbridge.NewTensor(r.position)
+	shapes, values := [][]int64{{}}, [][]int64{{r.position}}
+	if f.Spec.Draws() {
+		n := []int64{int64(len(numbers))}
+		shapes, values = append(shapes, n, n), append(values, epochs, numbers)
+	}
+	counted, err := NewInt64s(shapes, values...)
 	if err != nil {
 		return nil, err
 	}
 	out, err := w.tensors()
 	if err != nil {
-		at.Close()
+		for _, t := range counted {
+			t.Close()
+		}
 		return nil, err
 	}
-	return append([]*tfbridge.Tensor{at}, out...), nil
+	return slices.Concat(counted[:1], out, counted[1:]), nil
 }
 
 // windowRecords are the records of some windows in sequence.

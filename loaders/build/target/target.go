@@ -156,6 +156,12 @@ func (t *Target) Draws() bool {
 	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return s.Random })
 }
 
+// has reports whether a list has a stage of a type.
+func has[S stage.Stage](list []stage.Stage) bool {
+	_, ok := stage.Find[S](list)
+	return ok
+}
+
 // Prepare returns what a processing step needs outside of the functions that carry it out, and
 // adds it with the first call. index is the place of the step in the config.
 func (t *Target) Prepare(index int, step processing.Prepared) tfbridge.Output {
@@ -177,7 +183,7 @@ func Inline() *dataset.MapOptions { return &dataset.MapOptions{Inline: true} }
 func (t *Target) Feed() *feed.Source {
 	s := &feed.Source{
 		Files: t.Files.List, Compression: t.Reading.Compression, BufferBytes: t.Reading.BufferBytes, Epochs: t.Repeat.Epochs,
-		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed, Located: t.Draws(), Steps: t.StepCheck,
+		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed, Located: t.Draws() && !has[stage.Window](t.Stages), Steps: t.StepCheck,
 	}
 	return s
 }

@@ -32,28 +32,36 @@ import (
 // byPosition yields groups of windows in the order of the plan. A plan that
 // [engine.Choice.Seeks] begins at window b.Skip.
 func (b *Builder) byPosition() *dataset.Dataset {
-	if b.Engine.ReadsNatively() {
+	if b.Engine.ReadsNatively() && !b.Draws() {
 		return b.blocks.records.Windows().Map("windows", b.blocks.positioned, b.MapOptions())
 	}
 	begin := b.Scope.Const(int64(0))
 	if b.Engine.Seeks() {
 		begin = b.Skip
 	}
+	results := []graph.Spec{source.StringVector, source.Int64Vector, source.Int64Vector}
+	if b.Draws() {
+		results = append(results, source.Int64Vector, source.Int64Vector)
+	}
 	d := source.GoScan{
 		Name: "read_windows", Any: "any_windows", Fn: feed.Windows(b.Feed()), Begin: begin, After: []tfbridge.Output{b.Group},
-		Results: []graph.Spec{source.StringVector, source.Int64Vector, source.Int64Vector}, Counted: 1,
+		Results: results, Counted: 1,
 	}.Build(b.Scope)
-	return d.Map("windows", b.blocks.positioned, b.MapOptions())
+	d = d.Map("windows", b.blocks.positioned, b.MapOptions())
+	if b.Draws() {
+		return d.Unbatch()
+	}
+	return d
 }
 
 // positioned makes a group of windows, given records and where the windows begin and
-// end in them.
+// end in them. It passes through what follows these.
 func (b *blocks) positioned(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 	block := b.parse(s, args[:1])
 	if s.Err() != nil {
 		return nil
 	}
-	return b.rows(s, args[1], args[2], b.withOffsets(s, block[blockCounts:]))
+	return append(b.rows(s, args[1], args[2], b.withOffsets(s, block[blockCounts:])), args[3:]...)
 }
 
 // resumed is [Builder.pass] after the first n windows.
@@ -63,5 +71,9 @@ func (b *Builder) resumed(s *graph.Scope, epoch, n tfbridge.Output) *dataset.Dat
 	d := source.ReadNumbers(numbers, "read_window_numbers", feed.WindowNumbers(b.Feed()), source.StringVector, source.Int64Vector, source.Int64Vector)
 	c := b.blocks
 	c.apart, c.stored = true, b.Engine.Native().Applied && b.Engine.EqualWindows()
-	return d.Map("windows", c.positioned, target.Inline()).Unbatch()
+	d = d.Map("windows", c.positioned, target.Inline()).Unbatch()
+	if b.Draws() {
+		return dated(s, dataset.Zip(s, d, b.ShuffledNumbers(s, epoch, n)), epoch)
+	}
+	return d
 }

@@ -11,7 +11,7 @@ import (
 
 // Singly carries out the processing stages on the windows of [Builder.Stream], one by one.
 func (b *Builder) Singly(d *dataset.Dataset) *dataset.Dataset {
-	if b.Shuffling == nil {
+	if b.Shuffling == nil && !b.Draws() {
 		d = d.Unbatch()
 	}
 	if b.Filters() {
@@ -35,7 +35,9 @@ func (b *Builder) filtered(d *dataset.Dataset) *dataset.Dataset {
 		case b.NumbersElements():
 			number[process.Number], args = args[len(args)-1], args[:len(args)-1]
 		}
+		args, drawn := b.drawnOf(args)
 		features, given := b.featuresOf(s, args)
+		maps.Copy(given, drawn)
 		maps.Copy(given, number)
 		return s, features, given
 	}, b.MapOptions())
@@ -43,8 +45,21 @@ func (b *Builder) filtered(d *dataset.Dataset) *dataset.Dataset {
 
 // process makes the plan's tensors of one window.
 func (b *Builder) process(s *graph.Scope, window []tfbridge.Output) []tfbridge.Output {
+	window, drawn := b.drawnOf(window)
+	if b.Draws() {
+		s = b.blocks.processor.Drawn(s, drawn[process.Epoch], drawn[process.Position])
+	}
 	features, given := b.featuresOf(s, window)
 	return b.blocks.processor.DeriveWith(s, given, features, nil)
+}
+
+// drawnOf splits epoch and number from a window that carries them.
+func (b *Builder) drawnOf(window []tfbridge.Output) (rest []tfbridge.Output, drawn map[string]tfbridge.Output) {
+	last := len(window) - drawnComponents
+	if !b.Draws() || last < 0 {
+		return window, nil
+	}
+	return window[:last], map[string]tfbridge.Output{process.Epoch: window[last], process.Position: window[last+1]}
 }
 
 // featuresOf returns the decoded features of a window, and the measures that come with it.

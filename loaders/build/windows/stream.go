@@ -7,8 +7,8 @@ import (
 	"millrace/tfbridge"
 )
 
-// Stream builds the windows of all epochs: one by one if they are shuffled, else in
-// groups. Where the plan seeks it begins at window b.Skip.
+// Stream builds the windows of all epochs: one by one if they are shuffled or if steps draw
+// random numbers, else in groups. Where the plan seeks it begins at window b.Skip.
 func (b *Builder) Stream() *dataset.Dataset {
 	switch {
 	case b.ByPosition:
@@ -37,6 +37,9 @@ func (b *Builder) ofFile(s *graph.Scope, epoch tfbridge.Output, file []tfbridge.
 		return graph.Greater(s, graph.Size(s, args[0]), s.Const(int64(0)))
 	})
 	d = b.groups(d)
+	if b.Draws() {
+		return b.numbered(s, d.Unbatch(), epoch, file[2])
+	}
 	if b.Shuffling != nil {
 		return d.Unbatch()
 	}

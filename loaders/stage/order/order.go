@@ -85,10 +85,14 @@ func (o *Order) Before() []int64 { return o.starts }
 // At returns the location of the record at a position. Where the order is one of windows,
 // Record is the number of the window in its file.
 func (o *Order) At(position int64) tfrecord.Location {
-	at := o.order.At(position)
+	at := o.Number(position)
 	file := sort.Search(len(o.starts)-1, func(i int) bool { return o.starts[i+1] > at })
 	return tfrecord.Location{File: file, Record: at - o.starts[file]}
 }
+
+// Number returns the number of the record, or window, at a position: it counts those of all files
+// in the order of these.
+func (o *Order) Number(position int64) int64 { return o.order.At(position) }
 
 // orderParts returns the records of the range, or those of each dataset of a mixture.
 func orderParts(s *spec.Spec, starts []int64) []permutation.Part {
