@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"strings"
 	"testing"
 
@@ -100,6 +101,37 @@ func TestPicturesOfNoUse(t *testing.T) {
 			}
 			if !errors.As(err, &e) || e.Record != 3 || e.File != f.Path("a.tfrecords") || e.Key != tt.key || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%d batches, got %v\nwant record 3, %s: %s", batches, err, tt.key, tt.want)
+			}
+		}
+	}
+}
+
+// "decode_limit" bounds what one step makes of one image: the next one is an error of class ErrLimit,
+// or a bad record, with both engines.
+func TestDecodeLimitOfSteps(t *testing.T) {
+	testruntime.Need(t)
+	f := pictures(t, picture(t, 3, 5, 7), picture(t, 30, 50, 7), picture(t, 3, 5, 9))
+	f.Args["epochs"], f.Args["target_batch_size"] = 1, 1
+	for _, tt := range []struct {
+		args fixture.Object
+		rows int
+	}{
+		{fixture.Object{}, 3},
+		{fixture.Object{"decode_limit": 20000}, 3},
+		{fixture.Object{"decode_limit": 1000}, 1},
+		{fixture.Object{"decode_limit": 1000, "bad_records": fixture.Object{"skip": 1}}, 2},
+	} {
+		delete(f.Args, "bad_records")
+		maps.Copy(f.Args, tt.args)
+		for engine, open := range openings {
+			rows, failed := 0, error(nil)
+			for b, err := range open(t, f).Batches(t.Context()) {
+				if failed = err; err == nil {
+					rows += int(b.Rows())
+				}
+			}
+			if rows != tt.rows || (rows == 1) != errors.Is(failed, millrace.ErrLimit) {
+				t.Errorf("%s, %v: %d rows, then %v; want %d", engine, tt.args, rows, failed, tt.rows)
 			}
 		}
 	}

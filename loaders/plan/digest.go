@@ -149,6 +149,6 @@ func (p *Plan) withoutPace() *Plan {
 	}
 	q.NativeLibrary, q.TimeStages, q.MultiLoad = "", false, false
 	q.ParallelReads, q.ParallelParses, q.ReadBufferBytes, q.Prefetch = 1, 1, 0, 0
-	q.InterleaveIn, q.InterleaveOut = 1, 1
+	q.InterleaveIn, q.InterleaveOut, q.DecodeLimit = 1, 1, 0
 	return q
 }

@@ -32,7 +32,7 @@ func (c scalarPart) scalars() {
 	}
 	p.RefuseEmpty = a.EmptyFiles == "error"
 	p.ParallelReads, p.ParallelParses = a.NumParallelReads, a.NumParallelParses
-	p.ReadBufferBytes, p.Prefetch = a.NumReadBufferBytes, a.NumPrefetch
+	p.ReadBufferBytes, p.Prefetch, p.DecodeLimit = a.NumReadBufferBytes, a.NumPrefetch, a.DecodeLimit
 	if c.examples != nil {
 		c.exampleScalars(c.examples)
 	}

@@ -33,6 +33,7 @@ type Spec struct {
 	ParallelParses  int64
 	ReadBufferBytes int64
 	Prefetch        int64        // batches
+	DecodeLimit     int64        // bytes that a step may make of one image or sound
 	Shuffle         *Shuffle     // nil = off
 	Records         *RecordOrder // nil = the files one after the other, or mixed as Shuffle says
 	Sloppy          bool

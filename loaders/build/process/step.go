@@ -51,6 +51,9 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 		return tfbridge.Output{}
 	}
 	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil}
+	if x.target.Spec != nil {
+		site.DecodeLimit = x.target.Spec.DecodeLimit
+	}
 	if x.Random {
 		site.Seed = seedOf(s, x.Index)
 	}

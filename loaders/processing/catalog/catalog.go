@@ -74,6 +74,7 @@ var Types = []processing.Type{
 	{Name: "random_contrast", Doc: "Multiplies the distance of all pixels from their mean.", Args: func() processing.Args { return new(images.RandomContrastArgs) }, Random: true},
 	{Name: "random_saturation", Doc: "Multiplies the saturation.", Args: func() processing.Args { return new(images.RandomSaturationArgs) }, Random: true},
 	{Name: "random_hue", Doc: "Turns the hue.", Args: func() processing.Args { return new(images.RandomHueArgs) }, Random: true},
+	{Name: "rand_augment", Doc: "Carries out operations that are drawn from a list: RandAugment.", Args: func() processing.Args { return new(images.RandAugmentArgs) }, Random: true},
 	{Name: "random_rotate90", Doc: "Rotates an image by 0 to 3 quarter turns.", Args: func() processing.Args { return new(images.RandomRotate90Args) }, Random: true},
 
 	// Sound.

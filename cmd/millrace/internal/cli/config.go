@@ -34,6 +34,7 @@ func (f *ConfigFlags) Add(c *cobra.Command) {
 	f.set.BoolVar(&f.all, "check-records", false, "compare every record with the manifest before the first batch, in a pass over the data")
 	f.set.StringArrayVar(&f.args, "set", nil, "use `KEY=JSON` in place of the config's args.KEY, as in --set epochs=1; may be repeated")
 	f.set.StringVar(&f.mode, "mode", "", "carry out the processing steps of `MODE`, train or eval, instead of the config's mode")
+	AddDecodeLimit(f.set)
 	f.set.StringVar(&f.root, "root", "", "refuse paths outside the folder `DIR`")
 }
 
@@ -66,6 +67,11 @@ func (p *Program) Check(path string, f *ConfigFlags, names *loaders.ModelNames) 
 		}
 		o.Replace = append(o.Replace, r)
 	}
+	limit, err := DecodeReplacement(f.set)
+	if err != nil {
+		return nil, err
+	}
+	o.Replace = append(o.Replace, limit...)
 	plan, problems := loaders.Check(path, o)
 	if plan == nil {
 		return nil, problems // finish prints the warnings in it along with the errors

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"os"
+	"strconv"
 	"strings"
 
 	"millrace"
@@ -26,13 +27,41 @@ type ModelFlags struct {
 	allow     []string
 	unchecked bool
 	sha256    string
-	decode    int64
+	set       *pflag.FlagSet
 }
 
-// AddDecodeLimit declares the flag that limits how many bytes a model may decode from
-// an input.
-func AddDecodeLimit(f *pflag.FlagSet, limit *int64) {
-	f.Int64Var(limit, "decode-limit", bytecheck.DefaultLimit, "refuse an image, a sound or a compressed string that takes more than `BYTES` when an operation of the model decodes it")
+const decodeLimit = "decode-limit"
+
+// AddDecodeLimit declares the flag that limits how many bytes a model, or a step of a loader, may
+// decode from an input, if no other set of flags has declared it.
+func AddDecodeLimit(f *pflag.FlagSet) {
+	if f.Lookup(decodeLimit) == nil {
+		f.Int64(decodeLimit, bytecheck.DefaultLimit, "refuse an image, a sound or a compressed string that takes more than `BYTES` when a processing step or an operation of the model decodes it")
+	}
+}
+
+// DecodeLimit returns the value of the flag, 0 for the default.
+func DecodeLimit(f *pflag.FlagSet) (int64, error) {
+	if f == nil {
+		return 0, nil // no command declared flags
+	}
+	limit, err := f.GetInt64(decodeLimit)
+	if err == nil && limit < 0 {
+		err = millrace.Errorf(millrace.ErrConfig, "--decode-limit %d: want a number of bytes, or 0 for 256 MiB", limit)
+	}
+	return limit, err
+}
+
+// DecodeReplacement returns what the flag, if it is given, replaces in a loader config.
+func DecodeReplacement(f *pflag.FlagSet) ([]spec.Replacement, error) {
+	limit, err := DecodeLimit(f)
+	if err != nil || !f.Changed(decodeLimit) {
+		return nil, err
+	}
+	if limit == 0 {
+		limit = bytecheck.DefaultLimit
+	}
+	return []spec.Replacement{{Key: "decode_limit", Value: strconv.AppendInt(nil, limit, 10)}}, nil
 }
 
 // Add declares the flags; usage says what --model takes.
@@ -44,16 +73,18 @@ func (m *ModelFlags) Add(c *cobra.Command, usage string) {
 	f.StringArrayVar(&m.allow, "allow-op", nil, "allow the operation `NAME` although it touches the host; may be repeated")
 	f.BoolVar(&m.unchecked, "unchecked", false, "DANGEROUS: load a model that the policy refuses; it can do whatever this process can")
 	f.StringVar(&m.sha256, "model-sha256", "", "refuse a saved_model.pb that does not have this `HASH`")
-	AddDecodeLimit(f, &m.decode)
+	AddDecodeLimit(f)
+	m.set = f
 }
 
 // Read reads and checks the SavedModel. The listener, which may be nil, hears
 // the events of the model once it is loaded.
 func (m *ModelFlags) Read(p *Program, listener *observe.Listener) (*estimator.CheckedModel, error) {
-	if m.decode < 0 { // 0 is the default
-		return nil, millrace.Errorf(millrace.ErrConfig, "--decode-limit %d: want a number of bytes, or 0 for 256 MiB", m.decode)
+	decode, err := DecodeLimit(m.set)
+	if err != nil {
+		return nil, err
 	}
-	o := &estimator.ModelOptions{Tags: m.tags, AllowOps: m.allow, Unchecked: m.unchecked, SHA256: m.sha256, DecodeLimit: m.decode, Runtime: p.RuntimeOptions(), Observe: listener}
+	o := &estimator.ModelOptions{Tags: m.tags, AllowOps: m.allow, Unchecked: m.unchecked, SHA256: m.sha256, DecodeLimit: decode, Runtime: p.RuntimeOptions(), Observe: listener}
 	if m.signature != "" {
 		o.Signatures = []string{m.signature}
 	}

@@ -45,7 +45,7 @@ type serveFlags struct {
 	maxBody      int64
 	maxRequests  int
 	memory       int64
-	decode       int64
+	decode       *pflag.FlagSet // has --decode-limit
 	grpcTime     time.Duration
 	tensorBytes  bool
 	methodNames  bool
@@ -142,7 +142,7 @@ func (f *serveFlags) requestFlags() []flagRow {
 		{name: "max-body", define: number64(&f.maxBody, 64<<20), usage: "longest body of a HTTP request in bytes"},
 		{name: "max-requests", define: number(&f.maxRequests, 0), usage: "refuse more than `N` requests at a time (0: any number)"},
 		{name: "request-memory", define: number64(&f.memory, 0), usage: "refuse requests that take more than `BYTES` of memory together (0: a quarter of what the machine has or the container allows, -1: any number)"},
-		{name: "decode-limit", define: func(s *pflag.FlagSet, _, _ string) { cli.AddDecodeLimit(s, &f.decode) }},
+		{name: "decode-limit", define: func(s *pflag.FlagSet, _, _ string) { f.decode = s; cli.AddDecodeLimit(s) }},
 		{name: "grpc-max-time", define: duration(&f.grpcTime, 5*time.Minute), usage: "longest `TIME` for a gRPC request, also if its client gives it no deadline (0: as long as the client waits)"},
 		{name: "enable_serialization_as_tensor_content", define: truth(&f.tensorBytes, false), usage: "gRPC answers with numbers in tensor_content"},
 		{name: "enable_signature_method_name_check", define: truth(&f.methodNames, false), usage: "classify and regress only by signatures with that method_name"},

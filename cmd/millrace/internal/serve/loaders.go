@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/loaders"
 	"millrace/loaders/spec"
 	"millrace/serving"
@@ -18,6 +19,10 @@ func (f *serveFlags) plans(p *program, configs []serving.ModelConfig) (map[strin
 	for _, c := range configs {
 		served[c.Name] = true
 	}
+	replace, err := cli.DecodeReplacement(f.decode)
+	if err != nil {
+		return nil, err
+	}
 	plans := map[string]*loaders.Plan{}
 	for _, loader := range f.loaders {
 		name, config, ok := strings.Cut(loader, "=")
@@ -29,7 +34,7 @@ func (f *serveFlags) plans(p *program, configs []serving.ModelConfig) (map[strin
 		case !served[name] && f.configFile == "":
 			return nil, millrace.Errorf(millrace.ErrConfig, "--loader %s: no model %s is served, only %q", millrace.Quote(loader), millrace.Quote(name), slices.Sorted(maps.Keys(served)))
 		}
-		plan, problems := loaders.Check(config, &loaders.CheckOptions{ManifestOnly: true, Mode: spec.ModeEval, Runtime: p.RuntimeOptions()})
+		plan, problems := loaders.Check(config, &loaders.CheckOptions{ManifestOnly: true, Mode: spec.ModeEval, Replace: replace, Runtime: p.RuntimeOptions()})
 		if plan == nil {
 			return nil, problems
 		}

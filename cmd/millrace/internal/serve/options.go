@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/cmd/millrace/internal/cli"
 	"millrace/graph"
 	"millrace/serving"
 	"millrace/serving/batching"
@@ -35,13 +36,17 @@ func (f *serveFlags) configs() ([]serving.ModelConfig, error) {
 
 // options returns the options of the server.
 func (f *serveFlags) options(p *program) (*serving.Options, error) {
+	decode, err := cli.DecodeLimit(f.decode)
+	if err != nil {
+		return nil, err
+	}
 	o := &serving.Options{
 		FileSystemPollWait: time.Duration(f.pollWait) * time.Second, MaxNumLoadRetries: f.retries,
 		LoadRetryInterval: time.Duration(f.retryMicros) * time.Microsecond, NumLoadThreads: f.loadThreads,
 		NumUnloadThreads: f.endThreads, WarmupIterations: f.warmupTimes, CheckMethodNames: f.methodNames,
 		ModelMemory: f.access.modelMemory, SkipModelWarmup: !f.warmup, MaxConcurrentRequests: f.maxRequests, AllowVersionLabelsForUnavailableModels: f.futureLabels,
 		Model: &graph.ModelOptions{
-			AllowOps: f.allow, Unchecked: f.unchecked, DecodeLimit: f.decode, Runtime: p.RuntimeOptions(),
+			AllowOps: f.allow, Unchecked: f.unchecked, DecodeLimit: decode, Runtime: p.RuntimeOptions(),
 			Session: f.session(),
 		},
 	}

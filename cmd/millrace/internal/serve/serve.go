@@ -110,13 +110,14 @@ func (f *serveFlags) checkValues(c *cobra.Command) error {
 			return cli.Usagef(c, "--%s %d: want a number, or 0 for the default", name, n)
 		}
 	}
+	if _, err := cli.DecodeLimit(f.decode); err != nil {
+		return cli.Usagef(c, "%v", err)
+	}
 	switch rate := f.logging.SamplingRate; {
 	case !(rate >= 0 && rate <= 1):
 		return cli.Usagef(c, "--request-log-rate %v: want a share from 0 to 1, 0.01 for one request of a hundred", rate)
 	case f.memory < -1:
 		return cli.Usagef(c, "--request-memory %d: want a number of bytes, 0 for a quarter of the memory, or -1 for any number", f.memory)
-	case f.decode < 0:
-		return cli.Usagef(c, "--decode-limit %d: want a number of bytes, or 0 for 256 MiB", f.decode)
 	case f.maxBody < 1:
 		return cli.Usagef(c, "--max-body %d: want a number of bytes", f.maxBody)
 	case f.restTimeout < 1:

@@ -53,6 +53,72 @@ class Cases:
             f.write("[\n" + ",\n".join(json.dumps(c) for c in self.list) + "\n]\n")
 
 
+def rand_augment(v, seed, operations=2, magnitude=9):
+    """RandAugment of an image of bytes, in TensorFlow's operations."""
+    level = magnitude / 10
+    f = lambda x: tf.cast(x, tf.float32)
+    to_bytes = lambda x: tf.cast(tf.clip_by_value(x, 0.0, 255.0), tf.uint8)
+
+    def one(v, which, sign):
+        height, width = f(tf.shape(v)[0]), f(tf.shape(v)[1])
+        blend = lambda base: to_bytes(base + (f(v) - base) * (sign * np.float32(0.9 * level) + 1))
+
+        def project(**t):
+            row = [t.get("t%d" % i, tf.constant(np.float32(i in (0, 4)))) for i in range(8)]
+            return tf.raw_ops.ImageProjectiveTransformV3(
+                images=v[None], transforms=tf.stack(row)[None], output_shape=tf.shape(v)[:2], fill_value=128.0, interpolation="NEAREST", fill_mode="CONSTANT")[0]
+
+        def autocontrast():
+            low, high = tf.reduce_min(f(v), [0, 1], keepdims=True), tf.reduce_max(f(v), [0, 1], keepdims=True)
+            return tf.where(high > low, to_bytes((f(v) - low) * tf.math.divide_no_nan(255.0, high - low)), v)
+
+        def equalize():
+            out = []
+            for k in range(3):
+                x = tf.cast(v[:, :, k], tf.int32)
+                counts = tf.histogram_fixed_width(x, [0, 256], 256)
+                step = (tf.reduce_sum(counts) - counts[tf.reduce_max(x)]) // 255
+                if step == 0:
+                    out.append(x)
+                    continue
+                table = (tf.cumsum(counts) + step // 2) // step
+                out.append(tf.gather(tf.clip_by_value(tf.concat([[step // 2 // step], table[:-1]], 0), 0, 255), x))
+            return tf.cast(tf.stack(out, 2), tf.uint8)
+
+        def rotate():
+            angle = level * np.pi / 6
+            cos, sin = tf.constant(np.float32(np.cos(angle))), sign * np.float32(np.sin(angle))
+            h, w = height - 1, width - 1
+            return project(t0=cos, t1=-sin, t2=(w - (cos * w - sin * h)) / 2, t3=sin, t4=cos, t5=(h - (sin * w + cos * h)) / 2)
+
+        def contrast():
+            gray = tf.image.rgb_to_grayscale(v)
+            return blend(f(tf.reduce_sum(tf.cast(gray, tf.int64))) / f(tf.size(gray)))
+
+        def sharpness():
+            x = tf.pad(tf.cast(v, tf.int32), [[1, 1], [1, 1], [0, 0]])
+            h, w = v.shape[:2]
+            total = 4 * x[1:-1, 1:-1] + sum(x[i:i + h, k:k + w] for i in range(3) for k in range(3))
+            inner = np.zeros([h, w, 1], bool)
+            inner[1:-1, 1:-1] = True
+            return blend(tf.where(inner, tf.floor(f(total) / 13), f(v)))
+
+        shift = tf.constant(np.uint8(round(4 * level)))
+        return [
+            lambda: v, autocontrast, equalize, rotate,
+            lambda: tf.where(tf.cast(v, tf.int32) < 256 - round(256 * level), v, 255 - v),
+            lambda: blend(f(tf.image.rgb_to_grayscale(v))),
+            lambda: tf.bitwise.left_shift(tf.bitwise.right_shift(v, shift), shift),
+            contrast, lambda: blend(tf.constant(0.0)), sharpness,
+            lambda: project(t1=sign * np.float32(0.3 * level)), lambda: project(t3=sign * np.float32(0.3 * level)),
+            lambda: project(t2=width * (sign * np.float32(0.45 * level))), lambda: project(t5=height * (sign * np.float32(0.45 * level))),
+        ][which]()
+
+    for first, second in tf.random.stateless_uniform([operations, 2], seed):
+        v = one(v, int(first * 14), tf.constant(-1.0 if second < 0.5 else 1.0))
+    return v
+
+
 def f32(*x):
     return np.array(x, np.float32)
 
@@ -284,6 +350,12 @@ def images():
             return tf.image.resize(tf.slice(v, begin, size), [3, 4])
         c.add("random_resized_crop %d" % i, "random_resized_crop", part, bytes_, seed=seed, size=[3, 4])
         c.add("random_resized_crop narrow %d" % i, "random_resized_crop", lambda v: part(v, (0.3, 0.5), (0.5, 2)), floats, seed=seed, size=[3, 4], scale=[0.3, 0.5], ratio=[0.5, 2])
+    y, x = np.mgrid[0:11, 0:9]
+    scene = np.stack([x * 20 + y, 200 - y * 12, (x * y * 3) % 90 + 30], 2).astype(np.uint8)
+    c.add("rand_augment none", "rand_augment", lambda v: rand_augment(v, [1, 2], 1, 0), scene[:1], seed=[1, 2], operations=1, magnitude=0)
+    for i, strength in enumerate((9, 10, 3.5, 7)):
+        seed = [i * 1009 + 272, 5 - i]  # with these seeds each operation is drawn
+        c.add("rand_augment %d" % i, "rand_augment", lambda v: rand_augment(v, seed, 5, strength), scene, seed=seed, operations=5, magnitude=strength)
     c.write()
 
 

@@ -33,8 +33,8 @@ func drawnWindows(t *testing.T, args fixture.Object) *fixture.Dataset {
 	return f
 }
 
-// bothEngines are ways to open a dataset.
-var bothEngines = map[string]func(*testing.T, *fixture.Dataset) *loaders.Loader{
+// openings are ways to open a dataset.
+var openings = map[string]func(*testing.T, *fixture.Dataset) *loaders.Loader{
 	"native": func(t *testing.T, f *fixture.Dataset) *loaders.Loader { return openSequence(t, f) }, "general": openGeneral,
 }
 
@@ -73,7 +73,7 @@ func TestRandomStepsOfWindows(t *testing.T) {
 					return !slices.Contains(kept, id)
 				})
 			}
-			for engine, open := range bothEngines {
+			for engine, open := range openings {
 				rows := map[string]int{}
 				for _, args := range tt.args {
 					f := drawnWindows(t, args)
@@ -112,7 +112,7 @@ func TestRandomStepsOfAnyWindows(t *testing.T) {
 	bucket := fixture.Object{"bucket_by_length": fixture.Object{"tensor": "pos", "boundaries": []int{4}}}
 	for name, args := range map[string]fixture.Object{"drawn sizes": sized, "drawn sizes, shuffled": with(sized, buffers), "buckets": with(sized, bucket)} {
 		var want []string
-		for engine, open := range bothEngines {
+		for engine, open := range openings {
 			for _, threads := range []int{1, 8} {
 				l := open(t, drawnWindows(t, with(args, fixture.Object{"num_parallel_parses": threads})))
 				got, _ := textsOf(t, l, nil)
