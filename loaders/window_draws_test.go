@@ -55,7 +55,7 @@ func TestRandomStepsOfWindows(t *testing.T) {
 	buffers := fixture.Object{"shuffle": true, "num_shuffle_buffer_elements": 4, "num_filenames_shuffle_buffer": 2, "num_mix_files": 2}
 	for _, tt := range []struct {
 		name string
-		args []fixture.Object // of loaders whose rows together are all
+		args []fixture.Object // the loaders, whose rows together are all
 	}{
 		{"in order", []fixture.Object{{"num_parallel_parses": 8, "target_batch_size": 5}}},
 		{"shuffled", []fixture.Object{buffers}},

@@ -18,6 +18,7 @@ type Parse struct {
 	SequenceExamples bool // whether records are SequenceExamples; otherwise Examples
 	Lists            bool // records may hold lists of any length
 	MultiLoad        bool // records are parsed in batches
+	DecodeLimit      int64
 	Parallel         int64
 	Sloppy           bool // batches may overtake each other
 }
@@ -25,7 +26,7 @@ type Parse struct {
 func parse(c engine.Choice) []Stage {
 	return []Stage{Parse{
 		Features: c.SortedFeatures(), Primaries: c.Primaries, Tensors: primaries(c), SequenceExamples: c.Manifest.AllowVarLen,
-		Lists: c.HasLists(), MultiLoad: c.MultiLoad, Parallel: c.ParallelParses, Sloppy: c.Sloppy,
+		Lists: c.HasLists(), DecodeLimit: c.DecodeLimit, MultiLoad: c.MultiLoad, Parallel: c.ParallelParses, Sloppy: c.Sloppy,
 	}}
 }
 

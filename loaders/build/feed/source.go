@@ -62,6 +62,7 @@ type Source struct {
 	// accepts all records.
 	Steps func(record []byte) error
 
+	Draws   bool // processing steps draw random numbers
 	Located bool // records carry their locations even where TensorFlow parses them
 }
 

@@ -56,13 +56,13 @@ func (f *windowFeed) take(ctx context.Context, r *recordReader, records int64) (
 		if err := w.add(ctx, r, r.position); err != nil {
 			return nil, err
 		}
-		if f.Spec.Draws() {
+		if f.Draws {
 			epochs = append(epochs, r.position/r.order.EpochRecords())
 			numbers = append(numbers, r.order.Number(r.position))
 		}
 	}
 	shapes, values := [][]int64{{}}, [][]int64{{r.position}}
-	if f.Spec.Draws() {
+	if f.Draws {
 		n := []int64{int64(len(numbers))}
 		shapes, values = append(shapes, n, n), append(values, epochs, numbers)
 	}

@@ -50,10 +50,7 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 	if s.Err() != nil {
 		return tfbridge.Output{}
 	}
-	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil}
-	if x.target.Spec != nil {
-		site.DecodeLimit = x.target.Spec.DecodeLimit
-	}
+	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil, DecodeLimit: x.target.Parse.DecodeLimit}
 	if x.Random {
 		site.Seed = seedOf(s, x.Index)
 	}

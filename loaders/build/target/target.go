@@ -183,7 +183,7 @@ func Inline() *dataset.MapOptions { return &dataset.MapOptions{Inline: true} }
 func (t *Target) Feed() *feed.Source {
 	s := &feed.Source{
 		Files: t.Files.List, Compression: t.Reading.Compression, BufferBytes: t.Reading.BufferBytes, Epochs: t.Repeat.Epochs,
-		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed, Located: t.Draws() && !has[stage.Window](t.Stages), Steps: t.StepCheck,
+		Spec: t.Spec, Engine: t.Engine, Scan: t.Scan, Skipped: t.Skipped, Passed: t.Passed, Draws: t.Draws(), Located: t.Draws() && !has[stage.Window](t.Stages), Steps: t.StepCheck,
 	}
 	return s
 }

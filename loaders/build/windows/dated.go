@@ -5,6 +5,7 @@ import (
 
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/loaders/build/target"
 	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
@@ -12,8 +13,8 @@ import (
 // # Windows that random steps draw for
 //
 // What a random step draws follows from the epoch and the number of the window, so both travel
-// with the window, as its last components. The number counts the windows of all files in the order of
-// these. Where windows differ in size, or depend on the lengths of lists, nobody knows how
+// with the window, as its last components. The number counts the windows of all files in their
+// order. Where windows differ in size, or depend on the lengths of lists, nobody knows how
 // many windows the files before have. Then the number is the window's own in its file, and the number
 // of the file stands in the upper 32 bits.
 
@@ -32,9 +33,10 @@ func dated(s *graph.Scope, d *dataset.Dataset, epoch tfbridge.Output) *dataset.D
 }
 
 // numbered appends epoch and number to the windows of one file, whose number is a scalar.
-func (b *Builder) numbered(s *graph.Scope, d *dataset.Dataset, epoch, file tfbridge.Output) *dataset.Dataset {
+func numbered(t *target.Target, d *dataset.Dataset, epoch, file tfbridge.Output) *dataset.Dataset {
+	s := d.Scope()
 	first := graph.Mul(s, file, s.Const(int64(1)<<32))
-	if before := b.windowsBefore(); before != nil {
+	if before := windowsBefore(t); before != nil {
 		first = graph.GatherV2(s, s.Const(before), file, 0)
 	}
 	numbers := dataset.RangeOutput(s, first, s.Const(int64(1)<<62))
@@ -42,12 +44,12 @@ func (b *Builder) numbered(s *graph.Scope, d *dataset.Dataset, epoch, file tfbri
 }
 
 // windowsBefore returns how many windows the files before each file have, nil if that is not known.
-func (b *Builder) windowsBefore() []int64 {
-	if _, counted := b.Scan.Records(); !counted {
+func windowsBefore(t *target.Target) []int64 {
+	if _, counted := t.Scan.Records(); !counted {
 		return nil
 	}
-	if _, why := order.HidesWindows(b.Spec); why != "" {
+	if _, why := order.HidesWindows(t.Spec); why != "" {
 		return nil
 	}
-	return order.New(order.InFile(b.Spec), b.Scan).Before()
+	return order.New(order.InFile(t.Spec), t.Scan).Before()
 }

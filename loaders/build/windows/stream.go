@@ -38,7 +38,7 @@ func (b *Builder) ofFile(s *graph.Scope, epoch tfbridge.Output, file []tfbridge.
 	})
 	d = b.groups(d)
 	if b.Draws() {
-		return b.numbered(s, d.Unbatch(), epoch, file[2])
+		return numbered(b.Target, d.Unbatch(), epoch, file[2])
 	}
 	if b.Shuffling != nil {
 		return d.Unbatch()

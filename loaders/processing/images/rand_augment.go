@@ -68,7 +68,7 @@ func augment(s *graph.Scope, x, drawn tfbridge.Output, level float64) tfbridge.O
 type augmentation struct {
 	*graph.Scope
 	x     graph.Tensor
-	level float64      // strength, from 0 to 1
+	level float64      // the strength, 0 to 1
 	sign  graph.Tensor // -1 or 1, a float32 scalar
 }
 
@@ -155,7 +155,7 @@ func (a *augmentation) color() tfbridge.Output { return a.blend(a.gray().Cast(tf
 
 func (a *augmentation) contrast() tfbridge.Output {
 	gray := a.gray()
-	total := a.over("Sum", gray.Cast(tfbridge.Int64)) // of integers, so that no order of the sum matters
+	total := a.over("Sum", gray.Cast(tfbridge.Int64)) // integers give one sum in any order
 	pixels := graph.NewTensor(a.Scope, a.Op1("Size", map[string]any{"out_type": tfbridge.Int64}, gray.Output()))
 	return a.blend(total.Cast(tfbridge.Float).Div(pixels.Cast(tfbridge.Float)))
 }
@@ -202,7 +202,7 @@ func (a *augmentation) project(t [8]tfbridge.Output) tfbridge.Output {
 	return a.Op1("Squeeze", map[string]any{"squeeze_dims": []int64{0}}, moved)
 }
 
-// transform returns a transform whose other numbers are those of unchanged.
+// transform returns unchanged with other numbers at some places.
 func (a *augmentation) transform(numbers map[int]graph.Tensor) (t [8]tfbridge.Output) {
 	for i, v := range unchanged {
 		t[i] = a.Const(v)

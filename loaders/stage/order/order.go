@@ -90,8 +90,8 @@ func (o *Order) At(position int64) tfrecord.Location {
 	return tfrecord.Location{File: file, Record: at - o.starts[file]}
 }
 
-// Number returns the number of the record, or window, at a position: it counts those of all files
-// in the order of these.
+// Number returns the number of the record, or window, at a position. The records of all files are
+// counted in the order of the files.
 func (o *Order) Number(position int64) int64 { return o.order.At(position) }
 
 // orderParts returns the records of the range, or those of each dataset of a mixture.
