@@ -21,6 +21,7 @@ import (
 
 	"millrace/internal/base/figures"
 	"millrace/loaders"
+	"millrace/loaders/permutation"
 	"millrace/loaders/processing"
 	"millrace/loaders/stage"
 )
@@ -106,6 +107,10 @@ func single(p *loaders.Plan) *loaders.Plan {
 	q, s := *p, *p.Spec
 	q.Spec = &s
 	s.Epochs, s.BatchSize, s.DropRemainder, s.Padding, s.Bucket, s.Shuffle, s.Sloppy = 1, 1, false, nil, nil, nil, false
+	if s.Records != nil {
+		r := *s.Records
+		r.Shuffling, s.Records = permutation.None, &r
+	}
 	return &q
 }
 

@@ -2,6 +2,8 @@ package preview_test
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"image"
 	"image/png"
 	"math"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/internal/test/tfmain"
@@ -79,5 +82,52 @@ func TestPage(t *testing.T) {
 	}
 	if text := html.String(); strings.Contains(text, "<script>") || !strings.Contains(text, "&lt;script&gt;") || strings.Count(text, `src="data:image/png;base64,`) < 6 {
 		t.Errorf("the page is\n%.3000s", text)
+	}
+}
+
+// A step is shown by itself: what it reads and writes, for each example, and null for examples that a
+// filter does not keep. The steps before it are carried out, those after it are not.
+func TestStep(t *testing.T) {
+	testruntime.Need(t)
+	f := fixture.New(t)
+	f.WriteRecords(t, "a.tfrecords", fixture.Records(0, 4)...)
+	f.Args["processing_steps"] = []fixture.Object{
+		{"type": "scale", "tensor": "id", "args": fixture.Object{"offset": 10}},
+		{"type": "cast", "tensor": "id", "to_name": "real", "args": fixture.Object{"dtype": "float32"}},
+		{"type": "filter", "args": fixture.Object{"conditions": []fixture.Object{{"tensor": "id", "op": "in", "value": []int{10, 12}}}}},
+		{"type": "constant", "to_name": "one", "args": fixture.Object{"dtype": "int32", "value": 1}},
+		{"type": "drop", "tensor": "id"},
+		{"type": "scale", "tensor": "real", "when": "eval", "args": fixture.Object{"factor": 2}},
+	}
+	f.Args["shuffle"], f.Args["shuffle_mode"], f.Args["seed"] = true, "exact", 3
+	f.Save(t)
+	plan, problems := loaders.Check(f.Config(), nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	for index, want := range []string{
+		"[0]>[10] [1]>[11] [2]>[12] [3]>[13]", "[10]>[10] [11]>[11] [12]>[12] [13]>[13]", "[10]>[10] [11]> [12]>[12] [13]>", ">[1] >[1]", "[10]>[10] [12]>[12]",
+	} {
+		step, err := preview.StepOf(plan, index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		err = step.Pairs(t.Context(), 0, nil, func(before, after *loaders.Batch) error {
+			text := func(b *loaders.Batch) string {
+				if b == nil {
+					return ""
+				}
+				return fmt.Sprint(b.Tensor(b.Names()[0]).Value())
+			}
+			got = append(got, text(before)+">"+text(after))
+			return nil
+		})
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: got %s, %v\nwant %s", step, got, err, want)
+		}
+	}
+	if _, err := preview.StepOf(plan, 5); !errors.Is(err, millrace.ErrConfig) {
+		t.Errorf("a step of the other mode: got %v", err)
 	}
 }

@@ -18,6 +18,7 @@ func dumpCommand(p *cli.Program) *cobra.Command {
 	var quarantine cli.QuarantineFlag
 	var provenance cli.ProvenanceFlag
 	var n int64
+	explain := int64(-1)
 	c := &cobra.Command{
 		Use:   "dump CONFIG",
 		Short: "Print the batches of a loader as JSON",
@@ -31,11 +32,19 @@ Shapes include the batch dimension. Values are a flat list in row-major order:
 are the strings "NaN", "Infinity" and "-Infinity"; strings are in base64 unless
 --text names their tensor; a complex number is [real, imaginary].
 
-If epochs is null, the output has no end: limit it with -n.`,
+If epochs is null, the output has no end: limit it with -n.
+
+--explain-step N prints single examples before and after the processing step
+with the index N, from 0, in the order of the files:
+
+  {"before": {"x": {...}}, "after": {"y": {...}}}
+
+"after" is null for an example that a filter does not keep.`,
 		Example: `  millrace dump examples/digits/predict.json -n 1
   millrace dump loader.json | jq -c '.label.values'
   millrace dump loader.json --text sentence
   millrace dump loader.json --provenance | jq -c '[.file.values, .record.values]'
+  millrace dump loader.json --explain-step 2 -n 1
   millrace dump loader.json --seed 7 --model names.json`,
 		Args: cli.Exactly("CONFIG"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,6 +59,11 @@ If epochs is null, the output has no end: limit it with -n.`,
 			plan, err := p.Check(args[0], &config, names)
 			if err != nil {
 				return err
+			}
+			if explain >= 0 {
+				return explainStep(c.Context(), p, plan, int(explain), n)
+			} else if c.Flags().Changed("explain-step") {
+				return cli.Usagef(c, "--explain-step %d: want the index of a processing step, from 0", explain)
 			}
 			if err := text.Check(cli.Specs(plan)); err != nil {
 				return err
@@ -74,6 +88,7 @@ If epochs is null, the output has no end: limit it with -n.`,
 		},
 	}
 	c.Flags().Int64VarP(&n, "batches", "n", 0, "stop after `N` batches (default all)")
+	c.Flags().Int64Var(&explain, "explain-step", -1, "print examples before and after the processing step with the index `N`")
 	text.Add(c)
 	quarantine.Add(c, "default none")
 	provenance.Add(c)
