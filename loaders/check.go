@@ -5,6 +5,7 @@ import (
 	"millrace/graph/dataset/native"
 	"millrace/loaders/decl"
 	"millrace/loaders/plan"
+	"millrace/loaders/processing"
 	"millrace/loaders/spec"
 	"millrace/tfbridge"
 )
@@ -19,6 +20,11 @@ type CheckOptions struct {
 	Seed        *int64             // replaces the config's seed; nil: the config's, or else a fresh one
 	Root        string             // the folder in which all paths must stay; "": any path
 	MemoryLimit int64              // bytes that the buffers of the pipeline may hold; 0: not checked
+
+	// Steps are types of processing steps of the program, in addition to Millrace's own, whose names they cannot
+	// take. Configs use them as those: see [processing.Type]. [CheckPart] needs them in its reporter as
+	// well: see [spec.FurtherSteps].
+	Steps []processing.Type
 
 	CheckRecords bool   // see [plan.Plan.CheckRecords]
 	Quarantine   string // see [plan.Plan.Quarantine]
@@ -52,7 +58,7 @@ func CheckPart(r *decl.Reporter, config *spec.Config, o *CheckOptions) (*Plan, d
 
 // spec returns the options for package spec.
 func (o *CheckOptions) spec() *spec.Options {
-	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Replace: o.Replace, Mode: o.Mode, Seed: o.Seed, Root: o.Root, MemoryLimit: o.MemoryLimit, ManifestOnly: o.ManifestOnly}
+	return &spec.Options{Model: o.Model, Keep: o.Keep, KeptFor: o.KeptFor, Replace: o.Replace, Mode: o.Mode, Seed: o.Seed, Steps: o.Steps, Root: o.Root, MemoryLimit: o.MemoryLimit, ManifestOnly: o.ManifestOnly}
 }
 
 // plan returns the plan of a checked config, nil if there is no checked config.

@@ -10,6 +10,7 @@ import (
 	"millrace/diag"
 	"millrace/estimator/spec"
 	"millrace/loaders"
+	"millrace/loaders/processing"
 	"millrace/observe"
 	"millrace/tfbridge"
 )
@@ -19,6 +20,7 @@ type Options struct {
 	Runtime  *tfbridge.RuntimeOptions
 	Session  *tfbridge.SessionOptions
 	Observe  *observe.Listener // hears the events of the model and its runs; nil: no listener
+	Steps    []processing.Type // the program's own types of processing steps: see [loaders.CheckOptions]
 	Rank     int               // number of this process among those that train together; all but 0 write their logs to a folder in the run's folder
 	Settings map[string]string // versions and modes that decide the last bits of what a step computes
 }
@@ -55,7 +57,7 @@ func Open(path, dir string, o *Options) (*Run, diag.List, error) {
 	if r.o.Rank > 0 {
 		r.folder = r.root.Worker(r.o.Rank)
 	}
-	checked, problems := spec.Check(path, &spec.Options{Runtime: r.o.Runtime, Session: r.o.Session, Observe: r.o.Observe})
+	checked, problems := spec.Check(path, &spec.Options{Runtime: r.o.Runtime, Session: r.o.Session, Observe: r.o.Observe, Steps: r.o.Steps})
 	if checked == nil {
 		return nil, nil, problems
 	}

@@ -13,6 +13,7 @@ import (
 	"millrace/internal/base/regularfile"
 	"millrace/loaders"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 	loader "millrace/loaders/spec"
 	"millrace/observe"
 	"millrace/tfbridge"
@@ -24,6 +25,7 @@ type Options struct {
 	Runtime *tfbridge.RuntimeOptions
 	Session *tfbridge.SessionOptions
 	Observe *observe.Listener // hears the events of the model and its runs; nil: no listener
+	Steps   []processing.Type // the program's own types of processing steps: see [loaders.CheckOptions]
 }
 
 // Check reads a run config, its loaders and its model, and reports all problems in
@@ -33,6 +35,7 @@ func Check(path string, o *Options) (*Run, diag.List) {
 	c := &checker{run: &Run{Path: path}, report: &decl.Reporter{File: path, Class: millrace.ErrConfig, Limit: millrace.ErrLimit}}
 	if o != nil {
 		c.o = *o
+		c.report.Further = loader.FurtherSteps(o.Steps)
 	}
 	if node := c.read(path); node != nil {
 		c.run.Config = &Config{}
@@ -188,7 +191,7 @@ func (c *checker) names(signature string) *loaders.ModelNames {
 
 // loader checks one loader. Its processing steps are carried out in a mode.
 func (c *checker) loader(l *Loader, names *loaders.ModelNames, keep kept, seed *int64, mode string) *loaders.Plan {
-	o := &loaders.CheckOptions{Model: names, Keep: keep.names, KeptFor: keep.by, Mode: mode, Seed: seed, Runtime: c.o.Runtime}
+	o := &loaders.CheckOptions{Model: names, Keep: keep.names, KeptFor: keep.by, Mode: mode, Seed: seed, Steps: c.o.Steps, Runtime: c.o.Runtime}
 	var plan *loaders.Plan
 	var problems diag.List
 	if l.A != nil {

@@ -170,7 +170,7 @@ func (r *Reporter) chooser(f *field, s *structure, v reflect.Value) *rules {
 		return &f.rules
 	}
 	u := f.rules
-	for _, variant := range variants(v.Addr(), varied) {
+	for _, variant := range r.variants(v.Addr(), varied) {
 		u.enum = append(u.enum, variant.Name)
 	}
 	return &u

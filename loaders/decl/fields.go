@@ -3,6 +3,7 @@ package decl
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,6 +175,15 @@ func variants(v reflect.Value, f *field) []Variant {
 		return nil
 	}
 	return v.Interface().(Varied).Variants(f.key)
+}
+
+// variants is the function of that name, with the variants of r.Further.
+func (r *Reporter) variants(v reflect.Value, f *field) []Variant {
+	all := variants(v, f)
+	if f.variant != "" && r.Further != nil {
+		all = append(slices.Clip(all), r.Further(v.Interface(), f.key)...)
+	}
+	return all
 }
 
 // chosenBy returns the field tagged "variant" whose struct depends on the

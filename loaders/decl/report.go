@@ -22,6 +22,10 @@ type Reporter struct {
 	Limit error // the class of values above a limit
 	List  diag.List
 
+	// Further returns variants of a field with a key in addition to those that its struct declares,
+	// whose pointer is v. It may be nil.
+	Further func(v any, key string) []Variant
+
 	labels map[int]label // labels of objects, by the offset of the object
 	types  map[reflect.Type]*structure
 	counts [2]int // number of problems by severity, including those beyond maxProblems

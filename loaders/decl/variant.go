@@ -52,7 +52,7 @@ func (r *Reporter) varied(n *jsonpos.Node, v reflect.Value, s *structure, o *Obj
 		if m == nil {
 			m = n.Key(f.key)
 		}
-		if !r.variant(m, v.FieldByIndex(f.index), variants(v.Addr(), f), choice) {
+		if !r.variant(m, v.FieldByIndex(f.index), r.variants(v.Addr(), f), choice) {
 			o.bad = append(o.bad, f.key)
 		}
 	}

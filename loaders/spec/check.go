@@ -6,6 +6,7 @@ import (
 
 	"millrace/diag"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
 )
 
 // Options are the options of [Check]. Nil means the defaults.
@@ -21,6 +22,10 @@ type Options struct {
 	Seed        *int64        // instead of the config's seed; nil = the config's, or else a fresh one
 	Root        string        // a folder that no path may lead out of; "" = any path
 	MemoryLimit int64         // bytes that the buffers of the pipeline may hold; 0 = not checked
+
+	// Steps are types of processing steps in addition to those of package catalog, whose names
+	// stay theirs.
+	Steps []processing.Type
 
 	// ManifestOnly ignores the data files: they may be missing, and the Spec has none.
 	// The Spec still describes the processing of a record from any source.

@@ -56,6 +56,7 @@ func newChecker(path string, o *Options) *checker {
 	if o != nil {
 		c.o = *o
 		c.spec.Model = o.Model
+		c.inConfig.Further = FurtherSteps(o.Steps)
 	}
 	var err error
 	c.disk, err = newDisk(dirOf(path), c.o.Root)

@@ -24,11 +24,30 @@ type StepConfig struct {
 
 // Variants lists the arguments of each type of processing step.
 func (*StepConfig) Variants(string) []decl.Variant {
-	variants := make([]decl.Variant, len(catalog.Types))
-	for i, t := range catalog.Types {
+	return stepVariants(catalog.Types)
+}
+
+// stepVariants returns the arguments of types of processing steps.
+func stepVariants(types []processing.Type) []decl.Variant {
+	variants := make([]decl.Variant, len(types))
+	for i, t := range types {
 		variants[i] = decl.Variant{Name: t.Name, Doc: t.Doc, New: func() any { return t.Args() }}
 	}
 	return variants
+}
+
+// FurtherSteps returns the Further of a reporter that reads loader configs with own types of processing
+// steps. It returns nil if there are none.
+func FurtherSteps(own []processing.Type) func(v any, key string) []decl.Variant {
+	if len(own) == 0 {
+		return nil
+	}
+	return func(v any, _ string) []decl.Variant {
+		if _, ok := v.(*StepConfig); ok {
+			return stepVariants(own)
+		}
+		return nil
+	}
 }
 
 // Step is a processing step that was checked. The mode of the plan carries it out.
@@ -143,17 +162,18 @@ type stepPart struct{ *checker }
 
 // steps applies the processing steps to what is known of the tensors.
 func (c stepPart) steps() {
+	types := slices.Concat(catalog.Types, c.o.Steps)
 	for i := range c.args.ProcessingSteps {
 		s := &c.args.ProcessingSteps[i]
 		if s.At == nil {
 			continue
 		}
-		k := slices.IndexFunc(catalog.Types, func(t processing.Type) bool { return t.Name == s.Type })
+		k := slices.IndexFunc(types, func(t processing.Type) bool { return t.Name == s.Type })
 		if k < 0 || s.Bad("type") {
 			c.guess(s)
 			continue
 		}
-		c.step(i, s, &catalog.Types[k])
+		c.step(i, s, &types[k])
 	}
 	c.draws()
 }
