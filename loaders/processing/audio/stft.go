@@ -48,6 +48,12 @@ func (a *StftArgs) Check(c *processing.Context) processing.Step {
 	}
 	last := len(t.Shape) - 1
 	shape := append(slices.Clone(t.Shape[:last]), -1, size/2+1)
+	if n := t.Shape[last]; n >= 0 && n < a.FrameLength && !a.PadEnd {
+		d := c.Reporter.Warn(a.Key("frame_length"), "a frame of %d is longer than the last axis of %s, %s, so there are no frames", a.FrameLength, decl.Quote(t.Name), processing.FormatShape(t.Shape))
+		if last > 0 && t.Shape[last-1] > n {
+			d.Hint = "stft works along the last axis; a slice such as \":, 0\" before it takes a channel"
+		}
+	}
 	if n := t.Shape[last]; n >= 0 && a.PadEnd {
 		shape[last] = (n + a.FrameStep - 1) / a.FrameStep
 	} else if n >= 0 {
