@@ -21,8 +21,8 @@ type CheckOptions struct {
 	Root        string             // the folder in which all paths must stay; "": any path
 	MemoryLimit int64              // bytes that the buffers of the pipeline may hold; 0: not checked
 
-	// Steps are types of processing steps of the program, in addition to Millrace's own, whose names they cannot
-	// take. Configs use them as those: see [processing.Type]. [CheckPart] needs them in its reporter as
+	// Steps are the program's types of processing steps. A name that Millrace has keeps its
+	// meaning. Configs use them like Millrace's: see [processing.Type]. [CheckPart] needs them in its reporter as
 	// well: see [spec.FurtherSteps].
 	Steps []processing.Type
 

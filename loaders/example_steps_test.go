@@ -29,8 +29,8 @@ func (a *darkenArgs) Check(c *processing.Context) processing.Step {
 	}}
 }
 
-// A program may have types of processing steps of its own. Configs use them as those of
-// Millrace: they are checked before the data are read, and problems name the line.
+// A program may declare its types of processing steps. Configs use them as they use Millrace's:
+// they are checked before the data are read, and problems name the line.
 func ExampleCheckOptions_steps() {
 	own := processing.Type{Name: "darken", Doc: "Makes images darker.", Args: func() processing.Args { return new(darkenArgs) }}
 	check := &loaders.CheckOptions{Steps: []processing.Type{own}, Replace: []spec.Replacement{

@@ -107,7 +107,9 @@ func checkSentiments(t *testing.T, answer []byte) {
 // checkClasses checks that an answer finds some classes probable.
 func checkClasses(t *testing.T, answer []byte, classes ...int) {
 	t.Helper()
-	var got struct{ Predictions []struct{ Probabilities []float64 } }
+	var got struct {
+		Predictions []struct{ Probabilities []float64 }
+	}
 	if err := json.Unmarshal(answer, &got); err != nil || len(got.Predictions) != len(classes) {
 		t.Fatalf("%v: %s", err, answer)
 	}

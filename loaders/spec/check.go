@@ -23,8 +23,8 @@ type Options struct {
 	Root        string        // a folder that no path may lead out of; "" = any path
 	MemoryLimit int64         // bytes that the buffers of the pipeline may hold; 0 = not checked
 
-	// Steps are types of processing steps in addition to those of package catalog, whose names
-	// stay theirs.
+	// Steps are further types of processing steps. A name that package catalog has keeps its
+	// meaning.
 	Steps []processing.Type
 
 	// ManifestOnly ignores the data files: they may be missing, and the Spec has none.

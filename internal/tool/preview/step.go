@@ -116,7 +116,7 @@ func (p *pairs) alone(ctx context.Context, l *loaders.Loader) error {
 	return nil
 }
 
-// both shows the examples before and after a step. The second loader gives those of the first one,
+// both shows the examples before and after a step. The second loader gives the examples of the first,
 // without some if the step is a filter.
 func (p *pairs) both(ctx context.Context, first, second *loaders.Loader) error {
 	next, stop := iter.Pull2(second.Run(ctx, &p.run))

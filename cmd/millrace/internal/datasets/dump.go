@@ -11,18 +11,7 @@ import (
 	"millrace/loaders"
 )
 
-func dumpCommand(p *cli.Program) *cobra.Command {
-	var config cli.ConfigFlags
-	var model cli.ModelFlags
-	var text cli.TextFlag
-	var quarantine cli.QuarantineFlag
-	var provenance cli.ProvenanceFlag
-	var n int64
-	explain := int64(-1)
-	c := &cobra.Command{
-		Use:   "dump CONFIG",
-		Short: "Print the batches of a loader as JSON",
-		Long: `Print the batches of a loader config, one JSON object per batch, one batch per
+const dumpHelp = `Print the batches of a loader config, one JSON object per batch, one batch per
 line:
 
   {"x": {"dtype": "int32", "shape": [2, 3], "values": [1, 2, 3, 4, 5, 6]}, ...}
@@ -39,7 +28,20 @@ with the index N, from 0, in the order of the files:
 
   {"before": {"x": {...}}, "after": {"y": {...}}}
 
-"after" is null for an example that a filter does not keep.`,
+"after" is null for an example that a filter does not keep.`
+
+func dumpCommand(p *cli.Program) *cobra.Command {
+	var config cli.ConfigFlags
+	var model cli.ModelFlags
+	var text cli.TextFlag
+	var quarantine cli.QuarantineFlag
+	var provenance cli.ProvenanceFlag
+	var n int64
+	explain := int64(-1)
+	c := &cobra.Command{
+		Use:   "dump CONFIG",
+		Short: "Print the batches of a loader as JSON",
+		Long:  dumpHelp,
 		Example: `  millrace dump examples/digits/predict.json -n 1
   millrace dump loader.json | jq -c '.label.values'
   millrace dump loader.json --text sentence
