@@ -18,6 +18,7 @@ import (
 // children are the functions that the test binary can run instead of its tests.
 var children = map[string]func(){
 	"unstage": unstageChild,
+	"crash":   crashChild,
 	"open": func() {
 		_, err := Open(nil)
 		report(err)

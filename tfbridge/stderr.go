@@ -1,6 +1,7 @@
 package tfbridge
 
 // #include "capi.h"
+// #include "crash.h"
 import "C"
 
 import (
@@ -9,6 +10,8 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -63,11 +66,15 @@ func holdStderr(open func() error) error {
 		return open() // there is no stderr
 	}
 	defer unix.Close(saved)
+	restore := crashesTo(saved)
 	if err := unix.Dup3(memory, 2, 0); err != nil {
+		restore()
 		return open()
 	}
 	failure := open()
-	if err := unix.Dup3(saved, 2, 0); err != nil {
+	err = unix.Dup3(saved, 2, 0)
+	restore() // not deferred: a panic prints after deferred calls
+	if err != nil {
 		return errors.Join(failure, err)
 	}
 	replay(held, failure != nil)
@@ -88,4 +95,49 @@ func replay(held *os.File, all bool) {
 			os.Stderr.Write(line)
 		}
 	}
+}
+
+// reportsCrashes is set by ReportCrashes.
+var reportsCrashes atomic.Bool
+
+// ReportCrashes makes a crash in a thread of TensorFlow report itself on standard error:
+// the signal, what the process was running, and the stack of the thread. Without it
+// the process ends without a word. A crash in a thread of Go is reported by Go, also
+// while [Open] redirects standard error. The process ends as it would without
+// the report.
+//
+// It is for programs, not for libraries: call it at the start of main. It puts handlers
+// before Go's for SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and SIGQUIT. A signal that
+// somebody sends to the process reaches a thread of Go: SIGQUIT prints the goroutines
+// instead of ending the process in whichever thread gets it. Stacks that overflow are
+// not reported, because nothing can run on them.
+func ReportCrashes(running string) {
+	if reportsCrashes.Swap(true) {
+		return
+	}
+	stderr, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return // there is no stderr
+	}
+	var cs cstrings
+	defer cs.free()
+	C.mr_report_crashes(C.int(stderr), cs.add(running))
+}
+
+// crashesTo has Go report its crashes to a descriptor, too, until the returned function
+// is called. Programs that do not call ReportCrashes may have their own place for them.
+func crashesTo(fd int) (restore func()) {
+	if !reportsCrashes.Load() {
+		return func() {}
+	}
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return func() {}
+	}
+	file := os.NewFile(uintptr(own), "stderr")
+	defer file.Close() // SetCrashOutput duplicates it
+	if debug.SetCrashOutput(file, debug.CrashOptions{}) != nil {
+		return func() {}
+	}
+	return func() { debug.SetCrashOutput(nil, debug.CrashOptions{}) }
 }

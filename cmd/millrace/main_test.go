@@ -49,7 +49,7 @@ func runLine(ctx context.Context, p *cli.Program, args []string) int {
 
 // crash is a program that fails as millrace would if a goroutine panicked.
 func crash() {
-	cli.EndCrashesBySignal()
+	cli.EndCrashesBySignal(nil)
 	go panic("lost marbles")
 	select {}
 }

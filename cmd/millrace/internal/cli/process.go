@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"millrace/tfbridge"
 )
 
 // NewProgram returns a program that prints to the standard output and the standard
@@ -20,7 +23,7 @@ func NewProgram() *Program {
 // Main runs the command line of the process, given without the program's name, until
 // the command ends or a signal stops it. Then it ends the process with the exit code.
 func Main(p *Program, root *cobra.Command, args []string) {
-	EndCrashesBySignal()
+	EndCrashesBySignal(args)
 	p.process = true
 	// With SIGPIPE caught, a write to a closed standard output returns an error
 	// and does not kill the process half-way.
@@ -32,10 +35,13 @@ func Main(p *Program, root *cobra.Command, args []string) {
 }
 
 // EndCrashesBySignal makes a crash of Go end the process with SIGABRT, as a
-// crash of TensorFlow does. Go's default exit code is 2, which here means a
-// wrong config. A panic in a command is not a crash: [Program.Run] turns it
-// into exit code 70.
-func EndCrashesBySignal() { debug.SetTraceback("crash") }
+// crash of TensorFlow does, and has TensorFlow's crashes reported with the command line.
+// Go's default exit code is 2, which here means a wrong config. A panic in a command is
+// not a crash: [Program.Run] turns it into exit code 70.
+func EndCrashesBySignal(args []string) {
+	debug.SetTraceback("crash")
+	tfbridge.ReportCrashes(fmt.Sprintf("The command was: millrace %q", args))
+}
 
 // ownStderr returns a duplicate of standard error. While TensorFlow opens, maybe in the
 // background, its output to descriptor 2 is delayed; the duplicate is not affected.
