@@ -165,7 +165,7 @@ func (s *Statistics) names() (list []string) {
 // analyzed analyzes a config.
 func analyzed(t *testing.T, path string) *Statistics {
 	t.Helper()
-	replace, skipped, err := Replacements(path)
+	replace, skipped, err := Replacements(path, nil)
 	if err != nil || len(skipped) != 2 {
 		t.Fatal(skipped, err)
 	}

@@ -29,8 +29,9 @@ import (
 const mostConfig = 16 << 20
 
 // Replacements returns what takes the place of arguments of a config for an analysis: the steps and
-// one epoch. skipped lists the steps that are skipped because they need files.
-func Replacements(path string) (list []spec.Replacement, skipped []string, err error) {
+// one epoch, and a shard if one is given. skipped lists the steps that are skipped because they
+// need files.
+func Replacements(path string, shard *Shard) (list []spec.Replacement, skipped []string, err error) {
 	text, err := regularfile.ReadFile(path, mostConfig)
 	if err != nil {
 		e := millrace.Errorf(millrace.ErrIO, "read loader config: %w", err)
@@ -54,6 +55,13 @@ func Replacements(path string) (list []spec.Replacement, skipped []string, err e
 	}
 	replace("epochs", 1)
 	replace("bucket_by_length", nil)
+	if shard != nil {
+		text, _ := json.Marshal(map[string]int64{"index": shard.Index, "count": shard.Count})
+		list = append(list, spec.Replacement{Key: "shard", Value: text})
+		if _, given := config.Args["shuffle_mode"]; !given {
+			replace("shuffle", false) // buffers cannot be read in parts, and the order does not matter
+		}
+	}
 	if steps, ok := config.Args["processing_steps"]; ok {
 		var all []json.RawMessage
 		if json.Unmarshal(steps, &all) != nil {

@@ -36,6 +36,31 @@ const collecting = 8
 
 // Run reads one epoch of a plan that [Plan] made, and returns its statistics.
 func Run(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*Statistics, error) {
+	found, all, err := collect(ctx, l, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		found.Tensors[c.name] = c.result()
+	}
+	return found, nil
+}
+
+// RunShard reads the shard of a plan, and returns what it has collected for [Merge].
+func RunShard(ctx context.Context, l *loaders.Loader, shard Shard, o *loaders.RunOptions) (*Part, error) {
+	found, all, err := collect(ctx, l, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Part{Format: PartFormat, Shard: shard, Examples: found.Examples, Filtered: found.Filtered}
+	for _, c := range all {
+		p.Tensors = append(p.Tensors, c.part())
+	}
+	return p, nil
+}
+
+// collect reads one epoch, and returns the collectors of all tensors.
+func collect(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*Statistics, []*collector, error) {
 	specs := specsOf(l.Plan())
 	shared := make([]*words, len(specs))
 	for i := range shared {
@@ -61,21 +86,22 @@ func Run(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*Statis
 	wait.Wait()
 	for i := range workers {
 		if workers[i].err != nil {
-			return nil, workers[i].err // it canceled the reading
+			return nil, nil, workers[i].err // it canceled the reading
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for k, s := range specs {
+	var joined []*collector
+	for k := range specs {
 		all := workers[0].collectors[k]
 		for i := 1; i < collecting; i++ {
 			all.join(workers[i].collectors[k])
 		}
-		found.Tensors[s.name] = all.result()
+		joined = append(joined, all)
 	}
 	found.Filtered = l.Filtered()
-	return found, nil
+	return found, joined, nil
 }
 
 // read hands the batches to the workers in turns.

@@ -117,6 +117,33 @@ func (s *sketch) merge(o *sketch) {
 	}
 }
 
+// bars is how many ranges a histogram has.
+const bars = 32
+
+// histogram returns the parts of the values in equal ranges from least to most, nil if these are the
+// same.
+func (s *sketch) histogram(least, most float64) []float64 {
+	span := most - least
+	if !(span > 0) || math.IsInf(span, 0) {
+		return nil
+	}
+	counts, total := make([]float64, bars), 0.0
+	for level, values := range s.levels {
+		n := math.Ldexp(1, level)
+		for _, x := range values {
+			counts[min(max(int((x-least)/span*bars), 0), bars-1)] += n
+			total += n
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	for i := range counts {
+		counts[i] = math.Round(counts[i]/total*1e6) / 1e6
+	}
+	return counts
+}
+
 // quantiles returns the values below which parts of all values lie.
 func (s *sketch) quantiles(parts []float64) []float64 {
 	type weighted struct{ x, n float64 }

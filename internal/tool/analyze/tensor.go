@@ -45,6 +45,7 @@ type Numbers struct {
 	Least     *float64           `json:"min,omitempty"`
 	Most      *float64           `json:"max,omitempty"`
 	Quantiles map[string]float64 `json:"quantiles,omitempty"` // keys are the parts of the values that are not larger
+	Histogram []float64          `json:"histogram,omitempty"` // parts of the values in 32 equal ranges from min to max
 	Zeros     int64              `json:"zeros"`
 	NaN       int64              `json:"nan,omitempty"`
 	Infinite  int64              `json:"infinite,omitempty"`
@@ -98,6 +99,7 @@ func (n *numbers) result() *Numbers {
 		for i, x := range n.sketch.quantiles(parts) {
 			r.Quantiles[strconv.FormatFloat(parts[i], 'g', -1, 64)] = x
 		}
+		r.Histogram = n.sketch.histogram(n.min, n.max)
 	}
 	return r
 }

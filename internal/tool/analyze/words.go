@@ -54,6 +54,32 @@ func (w *words) add(text string) {
 	}
 }
 
+// addCounted adds a string that came n times, of words whose counts may be too small by dropped.
+func (w *words) addCounted(text string, n, dropped int64) {
+	p := &w.parts[maphash.String(w.seed, text)%wordParts]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.counts[text]; !known {
+		p.bytes += int64(len(text))
+	}
+	p.counts[text] += n
+	p.dropped = max(p.dropped, dropped)
+	for len(p.counts) > w.most/wordParts || p.bytes > wordBytes/wordParts && len(p.counts) > 1 {
+		p.drop()
+	}
+}
+
+// merge adds the words of another table.
+func (w *words) merge(o *words) {
+	list, dropped := o.sorted()
+	for _, x := range list {
+		w.addCounted(x.Text, x.Count, 0)
+	}
+	for i := range w.parts {
+		w.parts[i].dropped += dropped
+	}
+}
+
 // drop drops the words that came least often.
 func (p *wordPart) drop() {
 	p.dropped++
