@@ -12,8 +12,8 @@ import (
 
 // # One analysis by several processes
 //
-// Each process reads a shard and writes a part: not statistics, from which those of all data do
-// not follow, but what they are computed from. Parts are merged in the order of the shards as the parts
+// Each process reads a shard and writes a part: not statistics, since the statistics of all data do
+// not follow from them, but what they are computed from. Parts are merged in the order of the shards as the parts
 // of the goroutines of one process are.
 
 // PartFormat is the format of a file with a part of an analysis.
@@ -47,7 +47,7 @@ type tensorPart struct {
 	Lengths   numbersPart    `json:"lengths"`
 	Bytes     numbersPart    `json:"bytes"`
 	Exact     []uint64       `json:"exact,omitempty"`    // distinct values
-	Counting  []byte         `json:"counting,omitempty"` // in their place, if there were too many
+	Counting  []byte         `json:"counting,omitempty"` // HyperLogLog, if there were too many
 	Words     []wordPartFile `json:"words,omitempty"`
 	Dropped   int64          `json:"dropped,omitempty"`
 }
@@ -62,7 +62,7 @@ type momentsPart struct {
 
 type numbersPart struct {
 	Moments  momentsPart `json:"moments"`
-	Levels   [][]float64 `json:"levels,omitempty"` // of the sketch
+	Levels   [][]float64 `json:"levels,omitempty"` // levels of the sketch
 	Sampled  int         `json:"sampled,omitempty"`
 	Zeros    int64       `json:"zeros,omitempty"`
 	NaN      int64       `json:"nan,omitempty"`
@@ -111,7 +111,7 @@ func (c *collector) part() *tensorPart {
 	return p
 }
 
-// collector returns what the part was made of, with the words in a table of their own. The error says what
+// collector returns what the part was made of, with the words in a separate table. The error says what
 // is wrong with a part that was not written by this package.
 func (p *tensorPart) collector() (*collector, error) {
 	d, ok := processing.Loadable(p.DType)
