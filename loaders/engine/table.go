@@ -53,6 +53,7 @@ var groupBatches = rewrite{name: "group_batches", rules: []rule{
 	{stage: chunked, why: "sequences are cut group by group, whatever the batch"},
 	{when: not(does(parseBatches)), why: "records are parsed one by one"},
 	{when: lists, why: "LISTS are padded batch by batch"},
+	{when: makesRows, why: "rows that processing steps make are padded batch by batch"},
 	{when: remoteFiles, why: "the size of remote records is not known"},
 	{applied: true, why: "up to 8 batches or 1 MiB of records are parsed at once and cut into batches afterwards"},
 }}
@@ -91,11 +92,13 @@ var cutBlocks = rewrite{name: "cut_blocks", shown: with(windows), rules: []rule{
 }}
 
 // raggedRows: rows of different lengths are joined, and batches made tensors.
-var raggedRows = rewrite{name: "ragged_rows", shown: either(with(windows), with(chunked), lists), rules: []rule{
+var raggedRows = rewrite{name: "ragged_rows", shown: either(with(windows), with(chunked), lists, makesRows), rules: []rule{
 	{stage: windows, when: Choice.EqualWindows, why: "windows have one shape"},
 	{stage: windows, applied: true, why: "windows differ in length"},
 	{stage: chunked, when: does(native), why: "the native operation makes the tensors"},
 	{stage: chunked, applied: true, why: "rows differ in length"},
+	{when: singly, why: "records are parsed one by one"},
+	{when: makesRows, applied: true, why: "processing steps make rows that differ in length"},
 	{when: both(does(native), Choice.NativeTensors), why: "the native operation makes the tensors"},
 	{when: does(parseBatches), applied: true, why: "LISTS differ in length"},
 	{why: "records are parsed one by one"},
@@ -109,6 +112,7 @@ var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
 	{stage: chunked, why: "rows differ in length"},
 	{when: singly, why: "examples are padded when they are batched"},
 	{when: lists, why: "shapes are known only when a record is parsed"},
+	{when: makesRows, why: "processing steps make rows that differ in length"},
 	{applied: true, why: "every shape is known in advance"},
 }}
 
@@ -117,6 +121,7 @@ var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
 func byPlace(c Choice) bool     { return c.Records != nil }
 func special(c Choice) bool     { return c.Special != nil }
 func lists(c Choice) bool       { return c.HasLists() }
+func makesRows(c Choice) bool   { return c.MakesRows() && !singly(c) }
 func remoteFiles(c Choice) bool { return c.HasRemoteFiles() }
 
 // singly reports whether processing steps see examples one by one, outside of a

@@ -157,6 +157,21 @@ func (f Fold) Out() Tensor { return f.To }
 // Build calls the function.
 func (f Fold) Build(b *Site, in []tfbridge.Output) tfbridge.Output { return f.Func(b, in) }
 
+// Joined are rows of a batch that may differ in length: their values end to end, and where each
+// row begins and ends, as in a ragged tensor. Splits is not set for rows of one size, which are a
+// tensor with the rows in front.
+type Joined struct{ Values, Splits tfbridge.Output }
+
+// Rows is a step that makes a vector of each example, whose length the values decide. It also
+// works on all examples of a batch at once.
+type Rows struct {
+	Fold
+	Join func(b *Site, x Joined) Joined
+}
+
+// Rows makes the vectors of all examples of a batch.
+func (r Rows) Rows(b *Site, x Joined) Joined { return r.Join(b, x) }
+
 // Scalar adds a constant of a data type. The value is one that the data type holds.
 func (b *Site) Scalar(value any, d tfbridge.DataType) tfbridge.Output {
 	return graph.Cast(b.Scope, b.Const(value), d)

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"iter"
 	"slices"
 
 	"millrace"
@@ -97,22 +98,45 @@ func (s Step) Shape(in []int64) (out []int64, known bool, err error) {
 // Other steps see one example at a time.
 func (s Step) Batchable() bool {
 	_, columns := s.Action.(interface{ Columns() })
-	return s.Action == nil || columns || processing.IsElementwise(s.Action)
+	return s.Action == nil || columns || s.MakesRows() || processing.IsElementwise(s.Action)
 }
 
-// StepsSingly reports whether some processing step must see one example at a time. Filters
-// can remove examples from a batch only if its records have one size.
-func (s *Spec) StepsSingly() bool {
-	apart := s.Window != nil || s.Bucket != nil || s.HasLists()
-	return slices.ContainsFunc(s.Steps, func(x Step) bool { return !x.Batchable() || x.Filters() && apart })
+// MakesRows reports whether the step makes a vector of each example whose length the values
+// decide, and can do so for a whole batch.
+func (s Step) MakesRows() bool {
+	_, ok := s.Action.(processing.Rows)
+	return ok
 }
+
+// StepsSingly reports whether some processing step must see one example at a time.
+func (s *Spec) StepsSingly() bool {
+	return Singly(slices.Values(s.Steps), s.HasLists(), s.Window != nil || s.Bucket != nil, s.Chunks != nil)
+}
+
+// Singly reports whether some of the steps must see one example at a time. Filters can remove
+// examples from a batch only if its records have one size, so not with lists, and examples that
+// are windows or go to buckets come apart. What a step makes of a batch is cut into no windows,
+// buckets or chunks.
+func Singly(steps iter.Seq[Step], lists, apart, cut bool) bool {
+	filters, rows := false, false
+	for x := range steps {
+		if !x.Batchable() {
+			return true
+		}
+		filters, rows = filters || x.Filters(), rows || x.MakesRows()
+	}
+	return filters && (lists || apart || rows) || rows && (apart || cut)
+}
+
+// MakesRows reports whether a processing step makes rows of a batch that differ in length.
+func (s *Spec) MakesRows() bool { return slices.ContainsFunc(s.Steps, Step.MakesRows) }
 
 // StepsRefuse reports whether a processing step may fail on a record. Steps of windows and chunks
 // see no records.
 func StepsRefuse(s *Spec) bool {
 	return s.Window == nil && s.Chunks == nil && slices.ContainsFunc(s.Steps, func(x Step) bool {
 		r, ok := x.Action.(interface{ Refuses() bool })
-		return !x.Batchable() || ok && r.Refuses()
+		return !x.Batchable() || x.MakesRows() || ok && r.Refuses()
 	})
 }
 

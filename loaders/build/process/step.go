@@ -41,6 +41,15 @@ func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int)
 	}
 }
 
+// rows builds a step that makes rows which differ in length.
+func (x step) rows(s *graph.Scope, c column.Column) column.Column {
+	if s.Err() != nil {
+		return column.Column{}
+	}
+	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil}
+	return column.Column(x.Action.(processing.Rows).Rows(site, processing.Joined(c)))
+}
+
 // build builds the step on tensors of an example, or of several where it is elementwise.
 func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tfbridge.Output {
 	var in []tfbridge.Output
@@ -88,6 +97,8 @@ func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
 	s = s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
 	if part, ok := x.Action.(*tensors.Slice); ok {
 		columns[x.Writes] = slice{part, x.Reads[0], x.Key, x.target}.rows(s, columns[x.Reads[0]])
+	} else if x.MakesRows() {
+		columns[x.Writes] = x.rows(s, columns[x.Reads[0]])
 	} else if x.Writes != "" && !x.Batchable() {
 		columns[x.Writes] = x.single(s, columns)
 	} else if x.Writes != "" {

@@ -59,6 +59,9 @@ func (p *Processor) DeriveWith(s *graph.Scope, given map[string]tfbridge.Output,
 	if len(decoded) != len(p.Parse.Features) {
 		return nil // the scope holds the failure
 	}
+	if len(lead) > 0 && p.MakesRows() {
+		return p.assembleRows(s, decoded)
+	}
 	values := make(map[string]tfbridge.Output, len(p.Out.Tensors))
 	for _, primary := range p.Parse.Primaries {
 		values[primary.To] = graph.Identity(s, decoded[p.Parse.IndexOf(primary.To)])
@@ -69,6 +72,15 @@ func (p *Processor) DeriveWith(s *graph.Scope, given map[string]tfbridge.Output,
 		p.padStatic(s, values)
 	}
 	return p.outputs(values)
+}
+
+// assembleRows is Derive for a batch, where processing steps make rows that differ in length.
+func (p *Processor) assembleRows(s *graph.Scope, decoded []tfbridge.Output) []tfbridge.Output {
+	features := make([]column.Column, len(decoded))
+	for i, x := range decoded {
+		features[i].Values = x
+	}
+	return p.Assemble(s, features)
 }
 
 // outputs returns the plan's tensors, and after them the number of the example, if it has one.

@@ -136,14 +136,19 @@ const maxParallel = 16
 
 // StepsSingly reports whether a processing step sees examples one at a time.
 func (t *Target) StepsSingly() bool {
-	apart := t.Parse.Lists || slices.ContainsFunc(t.Stages, func(s stage.Stage) bool {
-		switch s.(type) {
-		case stage.Window, stage.Bucket:
-			return true
+	steps := func(yield func(spec.Step) bool) {
+		for _, s := range stage.All[stage.Step](t.Stages) {
+			if !yield(s.Step) {
+				return
+			}
 		}
-		return false
-	})
-	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return !s.Batchable() || s.Filters() && apart })
+	}
+	return spec.Singly(steps, t.Parse.Lists, has[stage.Window](t.Stages) || has[stage.Bucket](t.Stages), has[stage.Chunks](t.Stages))
+}
+
+// MakesRows reports whether a processing step makes rows of a batch that differ in length.
+func (t *Target) MakesRows() bool {
+	return slices.ContainsFunc(stage.All[stage.Step](t.Stages), func(s stage.Step) bool { return s.MakesRows() })
 }
 
 // Filters reports whether a processing step keeps some of the examples.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"millrace/dtype"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
 	"millrace/tfbridge"
@@ -11,7 +12,7 @@ type SplitBytesArgs struct{ decl.Object }
 
 // Check returns a step that makes a vector of the bytes of a string.
 func (*SplitBytesArgs) Check(c *processing.Context) processing.Step {
-	return parts(c, "", func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
-		return b.Op("StringSplit", map[string]any{"skip_empty": false}, x, b.Const(""))[1]
+	return parts(c, "", dtype.String, func(b *processing.Site, x tfbridge.Output) processing.Joined {
+		return split(b, b.Op("StringSplit", map[string]any{"skip_empty": false}, x, b.Const("")), x)
 	})
 }

@@ -32,12 +32,11 @@ func (a *UnicodeDecodeArgs) Check(c *processing.Context) processing.Step {
 			return nil
 		}
 	}
-	step, ok := parts(c, a.Encoding, func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
-		return b.Op("UnicodeDecode", map[string]any{"input_encoding": a.Encoding, "errors": "replace", "replacement_char": int64(0xFFFD)}, x)[1]
-	}).(processing.Fold)
-	if !ok {
-		return nil
-	}
-	step.To.DType = dtype.Int32
-	return step
+	return parts(c, a.Encoding, dtype.Int32, func(b *processing.Site, x tfbridge.Output) processing.Joined {
+		out := b.Op("UnicodeDecode", map[string]any{"input_encoding": a.Encoding, "errors": "replace", "replacement_char": int64(0xFFFD)}, x)
+		if b.Err() != nil {
+			return processing.Joined{}
+		}
+		return processing.Joined{Values: out[1], Splits: out[0]}
+	})
 }
