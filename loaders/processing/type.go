@@ -157,6 +157,26 @@ func (f Fold) Out() Tensor { return f.To }
 // Build calls the function.
 func (f Fold) Build(b *Site, in []tfbridge.Output) tfbridge.Output { return f.Func(b, in) }
 
+// Batched is a step that also works on a batch of examples, where the shapes of the tensors that
+// it reads are known.
+type Batched struct {
+	What string // its parameters
+	To   Tensor // what it writes
+
+	// Func adds the step on tensors that have lead axes in front of the example's own: 0 for an
+	// example, 1 for a batch.
+	Func func(b *Site, in []tfbridge.Output, lead int) tfbridge.Output
+}
+
+// Explain returns the parameters.
+func (x Batched) Explain() string { return x.What }
+
+// Out returns what the step writes.
+func (x Batched) Out() Tensor { return x.To }
+
+// Build calls the function for one example.
+func (x Batched) Build(b *Site, in []tfbridge.Output) tfbridge.Output { return x.Func(b, in, 0) }
+
 // Joined are rows of a batch that may differ in length: their values end to end, and where each
 // row begins and ends, as in a ragged tensor. Splits is not set for rows of one size, which are a
 // tensor with the rows in front.

@@ -98,7 +98,14 @@ func (s Step) Shape(in []int64) (out []int64, known bool, err error) {
 // Other steps see one example at a time.
 func (s Step) Batchable() bool {
 	_, columns := s.Action.(interface{ Columns() })
-	return s.Action == nil || columns || s.MakesRows() || processing.IsElementwise(s.Action)
+	return s.Action == nil || columns || s.MakesRows() || s.Arranges() || processing.IsElementwise(s.Action)
+}
+
+// Arranges reports whether the step works on batches because the shapes of its tensors are known.
+func (s Step) Arranges() bool {
+	_, ok := s.Action.(processing.Batched)
+	unknown := func(t TensorSpec) bool { return slices.Contains(t.Shape, -1) }
+	return ok && len(s.In) > 0 && !slices.ContainsFunc(s.In, unknown)
 }
 
 // MakesRows reports whether the step makes a vector of each example whose length the values
@@ -120,7 +127,7 @@ func (s *Spec) StepsSingly() bool {
 func Singly(steps iter.Seq[Step], lists, apart, cut bool) bool {
 	filters, rows := false, false
 	for x := range steps {
-		if !x.Batchable() {
+		if !x.Batchable() || x.Arranges() && (apart || cut) {
 			return true
 		}
 		filters, rows = filters || x.Filters(), rows || x.MakesRows()

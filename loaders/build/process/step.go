@@ -34,7 +34,7 @@ func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int)
 	} else if x.Filters() {
 		x.filter(s, values, lead)
 	} else if x.Writes != "" {
-		values[x.Writes] = x.build(s, func(name string) tfbridge.Output { return values[name] })
+		values[x.Writes] = x.build(s, lead, func(name string) tfbridge.Output { return values[name] })
 	}
 	for _, name := range x.Drops {
 		delete(values, name)
@@ -47,11 +47,15 @@ func (x step) rows(s *graph.Scope, c column.Column) column.Column {
 		return column.Column{}
 	}
 	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil}
-	return column.Column(x.Action.(processing.Rows).Rows(site, processing.Joined(c)))
+	made := column.Column(x.Action.(processing.Rows).Rows(site, processing.Joined(c)))
+	if n := x.Result().Shape[0]; n >= 0 { // rows of one size
+		return column.Column{Values: column.ReshapeRows(s, made.Values, []int64{n}, made.Rows(s))}
+	}
+	return made
 }
 
-// build builds the step on tensors of an example, or of several where it is elementwise.
-func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tfbridge.Output {
+// build builds the step on tensors with lead axes in front of those of an example.
+func (x step) build(s *graph.Scope, lead int, tensor func(name string) tfbridge.Output) tfbridge.Output {
 	var in []tfbridge.Output
 	for _, name := range x.Reads {
 		in = append(in, tensor(name))
@@ -65,6 +69,9 @@ func (x step) build(s *graph.Scope, tensor func(name string) tfbridge.Output) tf
 	}
 	if p, ok := x.Action.(processing.Prepared); ok {
 		site.Prepared = x.target.Prepare(x.Index, p)
+	}
+	if b, ok := x.Action.(processing.Batched); ok {
+		return b.Func(site, in, lead)
 	}
 	return x.Action.Build(site, in)
 }
@@ -99,10 +106,10 @@ func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
 		columns[x.Writes] = slice{part, x.Reads[0], x.Key, x.target}.rows(s, columns[x.Reads[0]])
 	} else if x.MakesRows() {
 		columns[x.Writes] = x.rows(s, columns[x.Reads[0]])
-	} else if x.Writes != "" && !x.Batchable() {
+	} else if x.Writes != "" && (!x.Batchable() || x.Arranges() && x.readsRagged(columns)) {
 		columns[x.Writes] = x.single(s, columns)
 	} else if x.Writes != "" {
-		values := x.build(s, func(name string) tfbridge.Output { return columns[name].Values })
+		values := x.build(s, 1, func(name string) tfbridge.Output { return columns[name].Values })
 		columns[x.Writes] = column.Column{Values: values, Splits: columns[x.Reads[0]].Splits}
 	}
 	for _, name := range x.Drops {
@@ -110,9 +117,14 @@ func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
 	}
 }
 
+// readsRagged reports whether the step reads rows that may differ in length.
+func (x step) readsRagged(columns map[string]column.Column) bool {
+	return slices.ContainsFunc(x.Reads, func(name string) bool { return columns[name].Ragged() })
+}
+
 // single builds the step on columns that have one row.
 func (x step) single(s *graph.Scope, columns map[string]column.Column) column.Column {
-	y := x.build(s, func(name string) tfbridge.Output {
+	y := x.build(s, 0, func(name string) tfbridge.Output {
 		c := columns[name]
 		if c.Ragged() {
 			return c.Values

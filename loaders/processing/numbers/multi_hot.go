@@ -20,9 +20,9 @@ func (a *MultiHotArgs) Check(c *processing.Context) processing.Step {
 	}
 	rank := len(t.Shape)
 	shape := append(slices.Clone(t.Shape[:rank-1]), int64(h.depth))
-	return processing.Fold{What: h.String(), To: processing.Tensor{DType: h.dtype, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	return processing.Batched{What: h.String(), To: processing.Tensor{DType: h.dtype, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
 		found := b.Op1("OneHot", nil, in[0], b.Const(h.depth), b.Const(true), b.Const(false))
-		any := b.Op1("Any", nil, found, b.Const([]int32{int32(rank - 1)}))
+		any := b.Op1("Any", nil, found, b.Const([]int32{int32(lead + rank - 1)}))
 		return b.Op1("SelectV2", nil, any, b.Scalar(h.on, h.dtype), b.Scalar(h.off, h.dtype))
 	}}
 }

@@ -43,11 +43,11 @@ func (a *ConcatArgs) Check(c *processing.Context) processing.Step {
 			}
 		}
 	}
-	return processing.Fold{What: fmt.Sprintf("along axis %d", axis), To: processing.Tensor{DType: first.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	return processing.Batched{What: fmt.Sprintf("along axis %d", axis), To: processing.Tensor{DType: first.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
 		if len(in) == 1 {
 			return b.Op1("Identity", nil, in[0])
 		}
-		return b.Op1("ConcatV2", nil, tfbridge.OutputList(in), b.Const(int32(axis)))
+		return b.Op1("ConcatV2", nil, tfbridge.OutputList(in), b.Const(int32(lead+axis)))
 	}}
 }
 

@@ -26,7 +26,7 @@ func (a *ExpandDimsArgs) Check(c *processing.Context) processing.Step {
 		return nil
 	}
 	shape := slices.Insert(slices.Clone(t.Shape), axis, 1)
-	return processing.Fold{What: fmt.Sprintf("axis %d", axis), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		return b.Op1("ExpandDims", nil, in[0], b.Const(int32(axis)))
+	return processing.Batched{What: fmt.Sprintf("axis %d", axis), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		return b.Op1("ExpandDims", nil, in[0], b.Const(int32(lead+axis)))
 	}}
 }

@@ -35,7 +35,7 @@ func (a *GatherArgs) Check(c *processing.Context) processing.Step {
 	shape := slices.Clone(t.Shape)
 	shape[axis] = int64(len(a.Indices))
 	indices := processing.Int64s(a.Indices)
-	return processing.Fold{What: fmt.Sprintf("%s of axis %d", processing.FormatShape(indices), axis), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		return b.Op1("GatherV2", nil, in[0], b.Const(indices), b.Const(int32(axis)))
+	return processing.Batched{What: fmt.Sprintf("%s of axis %d", processing.FormatShape(indices), axis), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		return b.Op1("GatherV2", nil, in[0], b.Const(indices), b.Const(int32(lead+axis)))
 	}}
 }

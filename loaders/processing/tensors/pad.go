@@ -41,7 +41,7 @@ func (a *PadArgs) Check(c *processing.Context) processing.Step {
 	if !ok || len(shape) == 0 {
 		return nil
 	}
-	return processing.Fold{What: fmt.Sprintf("%v with %v", paddings, value), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		return b.Op1("PadV2", nil, in[0], b.Const(paddings), b.Scalar(value, t.DType))
+	return processing.Batched{What: fmt.Sprintf("%v with %v", paddings, value), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		return b.Op1("PadV2", nil, in[0], b.Const(slices.Concat(slices.Repeat([][]int64{{0, 0}}, lead), paddings)), b.Scalar(value, t.DType))
 	}}
 }

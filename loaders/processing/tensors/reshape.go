@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"millrace/graph"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
 	"millrace/tfbridge"
@@ -43,7 +44,11 @@ func (a *ReshapeArgs) Check(c *processing.Context) processing.Step {
 		return nil
 	}
 	to := processing.Int64s(a.Shape)
-	return processing.Fold{What: "to " + processing.FormatShape(a.Shape), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		return b.Op1("Reshape", nil, in[0], b.Const(to))
+	return processing.Batched{What: "to " + processing.FormatShape(a.Shape), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		if lead == 0 {
+			return b.Op1("Reshape", nil, in[0], b.Const(to))
+		}
+		rows := graph.Subscript(b.Scope, graph.Shape(b.Scope, in[0]), graph.Until(int64(lead)))
+		return b.Op1("Reshape", nil, in[0], b.Op1("ConcatV2", nil, tfbridge.OutputList{rows, b.Const(shape)}, b.Const(int32(0))))
 	}}
 }

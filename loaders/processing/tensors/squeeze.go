@@ -30,7 +30,7 @@ func (a *SqueezeArgs) Check(c *processing.Context) processing.Step {
 		return nil
 	}
 	shape := slices.Delete(slices.Clone(t.Shape), axis, axis+1)
-	return processing.Fold{What: fmt.Sprintf("axis %d", axis), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		return b.Op1("Squeeze", map[string]any{"squeeze_dims": []int64{int64(axis)}}, in[0])
+	return processing.Batched{What: fmt.Sprintf("axis %d", axis), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		return b.Op1("Squeeze", map[string]any{"squeeze_dims": []int64{int64(lead + axis)}}, in[0])
 	}}
 }

@@ -38,7 +38,7 @@ func (a *StackArgs) Check(c *processing.Context) processing.Step {
 		}
 	}
 	shape = slices.Insert(shape, axis, int64(len(c.In)))
-	return processing.Fold{What: fmt.Sprintf("along axis %d", axis), To: processing.Tensor{DType: first.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		return b.Op1("Pack", map[string]any{"axis": int64(axis)}, tfbridge.OutputList(in))
+	return processing.Batched{What: fmt.Sprintf("along axis %d", axis), To: processing.Tensor{DType: first.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		return b.Op1("Pack", map[string]any{"axis": int64(lead + axis)}, tfbridge.OutputList(in))
 	}}
 }

@@ -32,11 +32,14 @@ func (a *TransposeArgs) Check(c *processing.Context) processing.Step {
 		return nil
 	}
 	shape := make([]int64, len(t.Shape))
-	perm := make([]int32, len(t.Shape))
 	for i, axis := range a.Perm {
-		shape[i], perm[i] = t.Shape[axis], int32(axis)
+		shape[i] = t.Shape[axis]
 	}
-	return processing.Fold{What: "axes " + processing.FormatShape(a.Perm), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	return processing.Batched{What: "axes " + processing.FormatShape(a.Perm), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		perm := make([]int32, lead, lead+len(shape))
+		for _, axis := range a.Perm {
+			perm = append(perm, int32(lead)+int32(axis))
+		}
 		return b.Op1("Transpose", nil, in[0], b.Const(perm))
 	}}
 }

@@ -2,6 +2,7 @@ package loaders_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,8 +81,7 @@ func TestTextsAtOnce(t *testing.T) {
 			if name == "fixed" {
 				of = "number"
 			}
-			f.Args["processing_steps"] = append(tt.steps, fixture.Object{"type": "expand_dims", "tensor": of, "args": fixture.Object{"axis": 0}},
-				fixture.Object{"type": "squeeze", "tensor": of, "args": fixture.Object{"axis": 0}})
+			f.Args["processing_steps"] = append(tt.steps, oneByOne(of)...)
 			want, _ := textsOf(t, openSequence(t, f), nil)
 			for engine, l := range together {
 				got, states := textsOf(t, l, &loaders.RunOptions{SaveEvery: 1})
@@ -93,5 +93,56 @@ func TestTextsAtOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// oneByOne returns steps that change nothing and see one example at a time. They read a number.
+func oneByOne(tensor string) []fixture.Object {
+	return []fixture.Object{
+		{"type": "cast", "tensor": tensor, "to_name": "single", "args": fixture.Object{"dtype": "float32"}},
+		{"type": "exp", "tensor": "single"}, {"type": "drop", "tensor": "single"},
+	}
+}
+
+// Steps that arrange values give the same batches whether they see whole batches or one example at
+// a time.
+func TestArrangedAtOnce(t *testing.T) {
+	testruntime.Need(t)
+	step := func(kind, from, to string, args fixture.Object) fixture.Object {
+		return fixture.Object{"type": kind, "tensor": from, "to_name": to, "args": args}
+	}
+	both := func(kind, a, b, to string, args fixture.Object) fixture.Object {
+		return fixture.Object{"type": kind, "tensors": []string{a, b}, "to_name": to, "args": args}
+	}
+	steps := []fixture.Object{
+		step("cast", "id", "n", fixture.Object{"dtype": "float32"}),
+		both("arithmetic", "xs", "n", "sum", fixture.Object{"op": "subtract"}),
+		both("stack", "xs", "sum", "table", fixture.Object{"axis": 1}),
+		step("transpose", "table", "turned", fixture.Object{"perm": []int{1, 0}}),
+		both("arithmetic", "xs", "table", "product", fixture.Object{"op": "multiply"}),
+		both("concat", "table", "turned", "tall", fixture.Object{"axis": 0}),
+		both("concat", "table", "turned", "wide", fixture.Object{"axis": -1}),
+		step("gather", "wide", "some", fixture.Object{"axis": 1, "indices": []int{3, 0, 3}}),
+		step("expand_dims", "some", "more", fixture.Object{"axis": 0}),
+		step("pad", "more", "padded", fixture.Object{"paddings": [][]int{{0, 1}, {1, 0}, {0, 0}}, "value": 7}),
+		step("reshape", "padded", "flat", fixture.Object{"shape": []int{-1, 2}}),
+		step("squeeze", "more", "less", fixture.Object{"axis": 0}),
+		step("expand_dims", "id", "ids", fixture.Object{"axis": 0}),
+		step("multi_hot", "ids", "hot", fixture.Object{"depth": 12}),
+	}
+	f := fixture.New(t)
+	f.WriteRecords(t, "a.tfrecords", fixture.Records(0, 8)...)
+	f.Args["target_batch_size"], f.Args["processing_steps"] = 3, steps
+	native, general := openSequence(t, f), openGeneral(t, f)
+	f.Args["processing_steps"] = append(steps, oneByOne("id")...)
+	alone := openSequence(t, f)
+	if native.Plan().StepsSingly() || !alone.Plan().StepsSingly() {
+		t.Error("the steps do not see what the test compares")
+	}
+	want, _ := textsOf(t, alone, nil)
+	for engine, l := range map[string]*loaders.Loader{"native": native, "general": general} {
+		if got, _ := textsOf(t, l, nil); !slices.Equal(got, want) {
+			t.Errorf("%s\n got %s\nwant %s", engine, got, want)
+		}
 	}
 }
