@@ -25,5 +25,7 @@
 // this value. Package spec calls the first one only, so it still needs no TensorFlow;
 // package loaders/build/process calls the second one with a graph. A step sees one
 // example. The caller decides whether it is built on whole batches. It may do so for a
-// step that is [Elementwise], and the values are the same.
+// step that is [Elementwise], [Batched] or [Rows], and the values are the same. A batch
+// costs one call in place of one for each example, which for short texts and tables takes
+// longer than the work itself.
 package processing

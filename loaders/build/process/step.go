@@ -54,7 +54,7 @@ func (x step) rows(s *graph.Scope, c column.Column) column.Column {
 	return made
 }
 
-// build builds the step on tensors with lead axes in front of those of an example.
+// build builds the step on tensors with lead axes in front of the axes of an example.
 func (x step) build(s *graph.Scope, lead int, tensor func(name string) tfbridge.Output) tfbridge.Output {
 	var in []tfbridge.Output
 	for _, name := range x.Reads {
