@@ -94,6 +94,8 @@ type Model struct {
 // one is damaged. Errors are of class ErrModel, ErrUnsafeModel, ErrLimit or
 // ErrIO.
 //
+// A URL of a store of package remote may stand for dir: see [savedmodel.Read].
+//
 // TensorFlow does not read the model's protobuf: it imports the checked graph, as
 // package savedmodel serialized it.
 func LoadModel(dir string, o *ModelOptions) (*Model, error) {
@@ -388,7 +390,7 @@ func (m *Model) Close() error {
 	}
 	m.once.Do(func() {
 		m.closed.Store(true)
-		m.closeErr = errors.Join(m.session.Close(), m.graph.Close(), m.stage.Close())
+		m.closeErr = errors.Join(m.session.Close(), m.graph.Close(), m.stage.Close(), m.checked.Close())
 	})
 	return m.closeErr
 }

@@ -54,7 +54,7 @@ func loadChecked(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 		if _, damaged := savedmodel.Read(checked.Dir, o.check(true)); damaged != nil {
 			return nil, damaged
 		}
-		return nil, loadError(checked.Dir, err)
+		return nil, loadError(checked.Source(), err)
 	}
 	m.saved.Inline, m.saved.AnyShape = o.Inline, o.AnyShape
 	return m, nil
@@ -107,7 +107,7 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 		session.Graph().Close()
 		return nil, err
 	}
-	return &Model{path: checked.Dir, session: session, graph: saved.Graph, saved: saved, stage: stage, checked: checked}, nil
+	return &Model{path: checked.Source(), session: session, graph: saved.Graph, saved: saved, stage: stage, checked: checked}, nil
 }
 
 // correctTypes gives the inputs of signatures the data types of the checked model, which are the graph's where the

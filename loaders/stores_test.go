@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,7 @@ import (
 	"millrace/loaders"
 	"millrace/remote"
 	"millrace/remote/s3"
+	"millrace/tfrecord/example"
 	"millrace/tfrecord/index"
 )
 
@@ -82,17 +84,22 @@ func idsAt(t *testing.T, config string, own bool) (ids []int64, err error) {
 	return readPlan(t, plan)
 }
 
-// storedData is a dataset whose config names its folder by a relative path, and has indexes.
+// storedData is orderData as indexed returns it.
 func storedData(t *testing.T, args fixture.Object) *fixture.Dataset {
 	t.Helper()
-	d := orderData(t, args)
+	return indexed(t, orderData(t, args))
+}
+
+// indexed has the config of a dataset name its folder by a relative path, and writes indexes.
+func indexed(t *testing.T, d *fixture.Dataset) *fixture.Dataset {
+	t.Helper()
 	d.Args["dataset"] = fixture.Object{"type": "dir", "args": fixture.Object{"data_dir": "data"}}
 	d.Save(t)
-	var paths []string
-	for i := range orderSizes {
-		paths = append(paths, d.Path(fmt.Sprint(i, ".tfrecords")))
+	paths, err := filepath.Glob(d.Path("*.tfrecords"))
+	if err == nil {
+		_, err = index.Scan(t.Context(), paths, &index.Options{Write: true})
 	}
-	if _, err := index.Scan(t.Context(), paths, &index.Options{Write: true}); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -139,6 +146,102 @@ func TestBatchesOfStores(t *testing.T) {
 	}
 }
 
+// nativePlan checks a config for our own operations, which read all its files.
+func nativePlan(t *testing.T, config string) *loaders.Plan {
+	t.Helper()
+	plan, problems := loaders.Check(config, nil)
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	if plan.NativeLibrary == "" {
+		t.Skip("the native library is not built")
+	}
+	if !plan.Engine().ReadsNatively() {
+		t.Fatal("Go reads the files")
+	}
+	return plan
+}
+
+// Our own operations give the batches and the states of local files for every loader type,
+// and a run in a bucket resumes from a state of a run on the disk.
+func TestTypesOfStores(t *testing.T) {
+	testruntime.Need(t)
+	storedIn(t)
+	all := stateDatasets(t)
+	drawn := fixture.Object{"shuffle_seqs": 9, "shuffle_chunks": 4}
+	datasets := map[string]*fixture.Dataset{
+		"windows": all["continuous"], "windows-shuffled": all["continuous equal shuffled"], "records-shuffled": all["discrete shuffled"],
+		"windows-exact": wavesData(t, exact(2, nil)),
+		"chunks":        variedSequences(t, nil), "chunks-shuffled": variedSequences(t, drawn),
+		"buckets": bucketDataset(t, "", exact(2, fixture.Object{"bucket_by_length": fixture.Object{"tensor": "pos", "axis": 0, "boundaries": []int{3}}})),
+		"block":   orderData(t, fixture.Object{"shuffle": true, "shuffle_mode": "block", "num_shuffle_buffer_elements": 10, "epochs": 2}),
+	}
+	for bucket, d := range datasets {
+		indexed(t, d)
+		local, stored := openPlan(t, nativePlan(t, d.Config())), openPlan(t, nativePlan(t, upload(t, d, bucket, true)))
+		o := &loaders.RunOptions{SaveEvery: 1}
+		want, states := textsOf(t, local, o)
+		got, _ := textsOf(t, stored, o)
+		if diff := cmp.Diff(want, got); diff != "" || len(got) < 2 {
+			t.Errorf("%s (-disk +store)\n%s", bucket, diff)
+			continue
+		}
+		at := len(states) / 2
+		rest, _ := textsOf(t, stored, &loaders.RunOptions{State: states[at]})
+		if diff := cmp.Diff(want[at+1:], rest); diff != "" {
+			t.Errorf("%s from batch %d (-disk +store)\n%s", bucket, at+1, diff)
+		}
+	}
+}
+
+// largeRecords has 24 records of a megabyte each in four files, in batches of one.
+func largeRecords(t *testing.T) *fixture.Dataset {
+	t.Helper()
+	d := fixture.New(t)
+	d.Args["target_batch_size"], d.Args["drop_remainder"], d.Args["seed"] = 1, false, 3
+	padding := []byte(strings.Repeat("x", 1<<20))
+	for i := range int64(4) {
+		var records [][]byte
+		for j := range int64(6) {
+			records = append(records, example.Marshal([]example.Named{
+				{Name: "id", Feature: fixture.Ints(6*i + j)}, {Name: "xs", Feature: fixture.Floats(1, 2)},
+				{Name: "rest", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{padding}}},
+			}))
+		}
+		d.WriteRecords(t, fmt.Sprint(i, ".tfrecords"), records...)
+	}
+	return d
+}
+
+// A batch of a large dataset with indexes takes a few megabytes, in every order.
+func TestBytesOfStores(t *testing.T) {
+	testruntime.Need(t)
+	server := storedIn(t)
+	d := largeRecords(t)
+	plain := maps.Clone(d.Args)
+	for order, args := range map[string]fixture.Object{
+		"in-order": {}, "exact": exact(1, nil), "shard": {"shard": fixture.Object{"count": 3, "index": 1}},
+		"buffers": {"shuffle": true, "num_shuffle_buffer_elements": 2, "num_filenames_shuffle_buffer": 2, "num_mix_files": 2},
+		"block":   {"shuffle": true, "shuffle_mode": "block", "num_shuffle_buffer_elements": 2},
+	} {
+		d.Args = maps.Clone(plain)
+		maps.Copy(d.Args, args)
+		indexed(t, d)
+		l := openPlan(t, nativePlan(t, upload(t, d, "large-"+order, true)))
+		before := server.Sent()
+		for _, err := range l.Batches(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		l.Close()
+		if sent := server.Sent() - before; sent > 8<<20 {
+			t.Errorf("%s: one batch took %d bytes", order, sent)
+		}
+	}
+}
+
 // An index lets a loader begin after few requests. A list with signed URLs shows no
 // signature.
 func TestRequestsOfLoader(t *testing.T) {
@@ -173,23 +276,27 @@ func TestRequestsOfLoader(t *testing.T) {
 func TestCanceledStores(t *testing.T) {
 	testruntime.Need(t)
 	server := storedIn(t)
-	d := storedData(t, fixture.Object{"epochs": 1})
-	plan, problems := loaders.Check(upload(t, d, "hangs", false), nil)
-	if plan == nil {
-		t.Fatal(problems)
-	}
-	if plan.NativeLibrary == "" {
-		t.Skip("the native library is not built")
-	}
+	testCanceledStore(t, server, upload(t, storedData(t, fixture.Object{"epochs": 1}), "hangs", false), 51)
+	d := largeRecords(t)
+	maps.Copy(d.Args, exact(1, nil))
+	testCanceledStore(t, server, upload(t, indexed(t, d), "hangs-exact", true), 24)
+}
+
+func testCanceledStore(t *testing.T, server *remotetest.Server, config string, records int) {
+	t.Helper()
+	plan := nativePlan(t, config)
 	l, err := loaders.OpenPlan(plan, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	var hung atomic.Pointer[http.Request]
+	var mu sync.Mutex
+	var hung []*http.Request
 	server.Fault = func(_ int, r *http.Request) remotetest.Fault {
-		hung.Store(r)
+		mu.Lock()
+		defer mu.Unlock()
+		hung = append(hung, r)
 		cancel()
 		return remotetest.Fault{Hang: true}
 	}
@@ -198,11 +305,16 @@ func TestCanceledStores(t *testing.T) {
 			t.Errorf("got %v, want that the run was canceled", err)
 		}
 	}
-	server.Fault = nil
-	if r := hung.Load(); r == nil || strings.Contains(fmt.Sprint(context.Cause(r.Context())), "in time") {
-		t.Error("the run has waited for the deadline of a request")
+	if err := l.Close(); err != nil || len(hung) == 0 {
+		t.Errorf("%d requests have no answer, %v", len(hung), err)
 	}
-	if ids, err := readPlan(t, plan); err != nil || len(ids) != 51 {
+	server.Fault = nil
+	for _, r := range hung {
+		if strings.Contains(fmt.Sprint(context.Cause(r.Context())), "in time") {
+			t.Error("the run has waited for the deadline of a request")
+		}
+	}
+	if ids, err := readPlan(t, plan); err != nil || len(ids) != records {
 		t.Errorf("%d ids after the canceled run, %v", len(ids), err)
 	}
 }

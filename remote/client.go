@@ -20,19 +20,25 @@ type Options struct {
 	Memory   int64         // most bytes of blocks of all files; default 256 MiB
 	Idle     time.Duration // how long a request may yield nothing; default 20 s
 	Attempts int           // requests in a row that yield nothing before reading fails; default 11
+
+	// Part is the size of the parts in which objects are sent; default 16 MiB. Google takes
+	// multiples of 256 KiB, Amazon at least 5 MiB and at most 10,000 parts.
+	Part int
 }
 
 const (
 	defaultMemory   = 256 << 20
 	defaultIdle     = 20 * time.Second
 	defaultAttempts = 11
+	defaultPart     = 16 << 20
 )
 
-// Client reads objects of the stores that are registered with it. Its methods may be
+// Client reads and writes objects of the stores that are registered with it. Its methods may be
 // called concurrently.
 type Client struct {
 	idle     time.Duration
 	attempts int
+	part     int
 	blocks   *blocks
 
 	mu      sync.Mutex
@@ -41,7 +47,8 @@ type Client struct {
 	secrets map[string]string // the URLs by name
 	known   map[string]Info   // results of the last Stat by name
 	objects map[blockKey]*object
-	users   map[string]int // number of Uses by name
+	users   map[string][]*Use
+	pinned  map[string]Info // the versions that Uses keep
 	shared  map[string]*shared
 }
 
@@ -56,11 +63,14 @@ func NewClient(o Options) *Client {
 	if o.Attempts <= 0 {
 		o.Attempts = defaultAttempts
 	}
+	if o.Part <= 0 {
+		o.Part = defaultPart
+	}
 	return &Client{
-		idle: o.Idle, attempts: o.Attempts, blocks: newBlocks(o.Memory),
+		idle: o.Idle, attempts: o.Attempts, part: o.Part, blocks: newBlocks(o.Memory),
 		stores: map[string]Store{}, names: map[string]string{}, secrets: map[string]string{},
 		known: map[string]Info{}, objects: map[blockKey]*object{},
-		users: map[string]int{}, shared: map[string]*shared{},
+		users: map[string][]*Use{}, pinned: map[string]Info{}, shared: map[string]*shared{},
 	}
 }
 
@@ -255,14 +265,14 @@ func (c *Client) reveal(name string) string {
 	return name
 }
 
-// shared is the context of the reads in flight of TensorFlow's files of one name.
-type shared struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+// retry carries out a request for reading until it succeeds or need not be repeated.
+func (c *Client) retry(ctx context.Context, name string, request func(*watch) error) error {
+	return c.attempt(ctx, "read", name, request)
 }
 
-// retry carries out a request until it succeeds or need not be repeated.
-func (c *Client) retry(ctx context.Context, name string, request func(*watch) error) error {
+// attempt carries out a request until it succeeds or need not be repeated. op is what it does
+// to the object, for errors.
+func (c *Client) attempt(ctx context.Context, op, name string, request func(*watch) error) error {
 	t := trial{attempts: c.attempts}
 	for {
 		t.total++
@@ -273,18 +283,21 @@ func (c *Client) retry(ctx context.Context, name string, request func(*watch) er
 			return nil
 		}
 		if ctx.Err() != nil {
-			return c.failed(ctx, name, -1, t.total, err)
+			return c.failed(ctx, op, name, -1, t.total, err)
 		}
 		if err := t.again(ctx, err); err != nil {
-			return c.failed(ctx, name, -1, t.total, err)
+			return c.failed(ctx, op, name, -1, t.total, err)
 		}
 	}
 }
 
+// doing are the participles of what requests do.
+var doing = map[string]string{"read": "reading", "write": "writing", "remove": "removing"}
+
 // failed returns the error of requests that failed. offset is -1 where it does not apply.
-func (c *Client) failed(ctx context.Context, name string, offset int64, attempts int, err error) error {
+func (c *Client) failed(ctx context.Context, op, name string, offset int64, attempts int, err error) error {
 	if ctx.Err() != nil {
-		e := millrace.Canceled(ctx, "reading")
+		e := millrace.Canceled(ctx, doing[op])
 		e.File, e.Offset = public(name), offset
 		return e
 	}
@@ -299,6 +312,6 @@ func (c *Client) failed(ctx context.Context, name string, offset int64, attempts
 	if attempts > 1 {
 		e.Msg = fmt.Sprintf("%s (%d attempts)", e.Msg, attempts)
 	}
-	e.Op, e.File, e.Offset = "read", public(name), offset
+	e.Op, e.File, e.Offset = op, public(name), offset
 	return e
 }

@@ -19,6 +19,7 @@ import (
 	"millrace"
 	"millrace/internal/test/remotetest"
 	"millrace/remote"
+	"millrace/remote/az"
 	"millrace/remote/gs"
 	"millrace/remote/s3"
 	"millrace/remote/web"
@@ -27,7 +28,7 @@ import (
 // secret is a key that must not appear anywhere.
 const secret = "secret-9f8e7d"
 
-// client returns a client that reads a server by s3://, gs:// and http://.
+// client returns a client that reads a server by s3://, gs://, az:// and http://.
 func client(t *testing.T, server *remotetest.Server, o remote.Options) *remote.Client {
 	t.Helper()
 	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
@@ -42,7 +43,14 @@ func client(t *testing.T, server *remotetest.Server, o remote.Options) *remote.C
 	if err != nil {
 		t.Fatal(err)
 	}
+	blobs, err := az.New(&az.Options{Getenv: func(name string) string {
+		return map[string]string{"AZURE_STORAGE_CONNECTION_STRING": remotetest.AzureAccount}[name]
+	}, Transport: server})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := remote.NewClient(o)
+	c.Register("az", blobs)
 	c.Register("gs", google)
 	c.Register("s3", store)
 	c.Register("http", web.New(&web.Options{Transport: server}))
@@ -58,7 +66,7 @@ func noise(n int) []byte {
 }
 
 // urls name the same object in all stores.
-var urls = []string{"s3://data/big", "gs://data/big", "http://user:" + secret + "@s3.test/data/big?X-Amz-Signature=" + secret}
+var urls = []string{"s3://data/big", "gs://data/big", "az://data/big", "http://user:" + secret + "@s3.test/data/big?X-Amz-Signature=" + secret}
 
 // read reads an object whole, in steps of a size.
 func read(ctx context.Context, c *remote.Client, url string, step int) ([]byte, error) {
@@ -125,6 +133,9 @@ func TestFaults(t *testing.T) {
 		{"never an answer", func(time.Time, *remotetest.Server) func(int, *http.Request) remotetest.Fault {
 			return func(n int, _ *http.Request) remotetest.Fault { return remotetest.Fault{Hang: gets(n)} }
 		}, []string{"did not answer in time", "offset ", "(4 attempts)"}, nil},
+		{"connections are reset", func(time.Time, *remotetest.Server) func(int, *http.Request) remotetest.Fault {
+			return func(n int, _ *http.Request) remotetest.Fault { return remotetest.Fault{Lost: gets(n)} }
+		}, []string{"connection reset", "offset ", "(11 attempts)"}, nil},
 		{"replaced in the middle", func(_ time.Time, s *remotetest.Server) func(int, *http.Request) remotetest.Fault {
 			return func(n int, _ *http.Request) (f remotetest.Fault) {
 				if n == 3 {
@@ -217,7 +228,7 @@ func TestAdvice(t *testing.T) {
 		{remotetest.Fault{Status: 400, Code: "AuthorizationHeaderMalformed", Region: "eu-west-1"}, "s3://data/x", "s3://data/x: http://s3.test answers AuthorizationHeaderMalformed; set AWS_REGION=eu-west-1"},
 		{remotetest.Fault{Status: 403, Code: "RequestTimeTooSkewed"}, "s3://data/x", "s3://data/x: http://s3.test answers RequestTimeTooSkewed; set the clock of this machine"},
 		{remotetest.Fault{}, "s3://data", "s3://data: the URL has no key; write s3://BUCKET/KEY"},
-		{remotetest.Fault{}, "hdfs://data/x", "hdfs://data/x: no store for the scheme hdfs; those of this program are gs, http, s3"},
+		{remotetest.Fault{}, "hdfs://data/x", "hdfs://data/x: no store for the scheme hdfs; those of this program are az, gs, http, s3"},
 		{remotetest.Fault{Status: 403}, "http://s3.test/x?key=" + secret, "http://s3.test/x: HTTP 403 Forbidden; the server wants other credentials; a signed URL may have expired"},
 	}
 	for _, tt := range tests {
@@ -305,6 +316,28 @@ func TestRequests(t *testing.T) {
 	})
 }
 
+// Every request after the first one names the version, so that a server does not send
+// another one.
+func TestConditions(t *testing.T) {
+	for _, url := range urls {
+		synctest.Test(t, func(t *testing.T) {
+			s := remotetest.NewServer()
+			s.Put("/data/big", noise(1<<20))
+			named := 0
+			s.Fault = func(n int, r *http.Request) (f remotetest.Fault) {
+				if n > 0 && r.Header.Get("If-Match") == "" && r.URL.Query().Get("ifGenerationMatch") == "" {
+					t.Errorf("%s: a request without a condition", url)
+				}
+				named = n
+				return f
+			}
+			if _, err := read(t.Context(), client(t, s, remote.Options{}), url, 100_000); err != nil || named == 0 {
+				t.Errorf("%s: %d more requests, %v", url, named, err)
+			}
+		})
+	}
+}
+
 // Names of URLs have no secrets, and differ where the URLs do.
 func TestConceal(t *testing.T) {
 	c := remote.NewClient(remote.Options{})
@@ -330,7 +363,7 @@ func TestLists(t *testing.T) {
 			s.Put("/data/"+name, []byte(name))
 		}
 		c := client(t, s, remote.Options{})
-		for _, scheme := range []string{"s3", "gs"} {
+		for _, scheme := range []string{"s3", "gs", "az"} {
 			var got []string
 			for o, err := range c.List(t.Context(), scheme+"://data/b/") {
 				if err != nil || o.Size != 3 {

@@ -57,12 +57,21 @@ func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
 		return 0, millrace.Errorf(millrace.ErrInternal, "an offset below 0")
 	}
 	ctx := f.ctx()
+	last := (min(offset+int64(len(p)), f.o.info.Size) - 1) / blockBytes
+	window := 0
+	if offset < f.o.info.Size {
+		window = f.visit(offset/blockBytes, last)
+	}
 	for n < len(p) {
 		at := offset + int64(n)
 		if at >= f.o.info.Size {
 			return n, io.EOF
 		}
-		m, err := f.o.readBlock(ctx, p[n:], at, f.visit(at/blockBytes))
+		if ctx.Err() != nil {
+			return n, f.o.client.failed(ctx, "read", f.o.name, at, 0, ctx.Err())
+		}
+		span := int(min(last-at/blockBytes+1, mostBlocks))
+		m, err := f.o.readBlock(ctx, p[n:], at, max(span, window))
 		n += m
 		if err != nil {
 			return n, err
@@ -71,25 +80,26 @@ func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// visit notes that a block is read, and requests blocks ahead if the reader proceeds from
-// block to block. It returns the number of blocks to request if this one is missing.
-func (f *File) visit(number int64) int {
+// visit notes that blocks are read, and requests blocks ahead if the reader proceeds from
+// block to block. It returns the number of blocks to request if the first one is missing; 0 for
+// a reader that jumps, which gets the blocks that it reads.
+func (f *File) visit(first, last int64) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch number {
-	case f.next - 1:
+	next := f.next
+	f.next = last + 1
+	switch {
+	case first != next && first != next-1:
+		f.asked, f.window = f.next, 1
+		return 0
+	case last < next: // the same block again
 		return f.window
-	case f.next:
-	default:
-		f.next, f.asked, f.window = number+1, number+1, 1
-		return 1
 	}
-	f.next++
 	if f.asked < f.next {
-		f.asked = number
+		f.asked = last
 	}
-	if f.asked-number <= int64(f.window/2) {
-		f.ahead(number)
+	if f.asked-last <= int64(f.window/2) {
+		f.ahead(last)
 	}
 	return f.window
 }

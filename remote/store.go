@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"time"
 )
@@ -82,6 +83,9 @@ func (f *Failure) Error() string {
 
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Missing reports whether the object, bucket or upload does not exist.
+func (f *Failure) Missing() bool { return errors.Is(f.Err, fs.ErrNotExist) }
 
 // Unusable returns a Store whose every request fails with an error.
 func Unusable(err error) Store { return unusable{err} }

@@ -53,13 +53,13 @@ func (s *stream) fill(ctx context.Context, p []byte) error {
 		err = s.watch.cause(err)
 		s.close()
 		if ctx.Err() != nil {
-			return s.o.client.failed(ctx, s.o.name, s.at, s.trial.total, err)
+			return s.o.client.failed(ctx, "read", s.o.name, s.at, s.trial.total, err)
 		}
 		if n > 0 && !answered(err) {
 			continue // a connection that was cut: the next request begins at once
 		}
 		if err := s.trial.again(ctx, err); err != nil {
-			return s.o.client.failed(ctx, s.o.name, s.at, s.trial.total, err)
+			return s.o.client.failed(ctx, "read", s.o.name, s.at, s.trial.total, err)
 		}
 	}
 	return nil

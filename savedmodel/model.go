@@ -40,6 +40,7 @@ type Model struct {
 	bundle    *bundle.Index // nil without variables
 	objects   []byte        // the graph of Python's objects
 	unchecked bool
+	fetched   *fetched // nil for a folder
 }
 
 // Options select a part of a model, and what the model is allowed to do.

@@ -7,6 +7,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/wire"
+	"millrace/remote"
 	"millrace/savedmodel/message"
 	"millrace/savedmodel/metagraph"
 	"millrace/savedmodel/modelfile"
@@ -21,7 +22,13 @@ const newestProducer = 2474
 // may be nil. Every error is a [millrace.Error] of class ErrModel or ErrUnsafeModel;
 // errors.Is also finds ErrTruncated, ErrCorrupt, ErrLimit or ErrIO where they apply. It
 // may be called from many goroutines.
+//
+// A URL of a store of package remote may stand for the folder. Then Read copies all files to a
+// private folder, which [Model.Close] removes.
 func Read(dir string, o *Options) (*Model, error) {
+	if remote.IsURL(dir) {
+		return readURL(dir, o)
+	}
 	r := newReader(dir, o)
 	var err error
 	if r.folder, err = modelfile.Open(dir); err != nil {

@@ -11,6 +11,7 @@ import (
 	"millrace"
 	"millrace/graph"
 	"millrace/loaders"
+	"millrace/remote"
 	"millrace/serving/batching"
 	"millrace/tfbridge"
 )
@@ -19,7 +20,8 @@ import (
 type ModelConfig struct {
 	Name string
 	// BasePath is the folder of the versions: version 7 is in its folder 7. A
-	// folder that is itself a SavedModel is served as version 1.
+	// folder that is itself a SavedModel is served as version 1. It may be a URL of package
+	// remote: then a version is copied to a private folder when it is loaded.
 	BasePath      string
 	VersionPolicy VersionPolicy
 	// VersionLabels are other names of versions: "stable", "canary". A request
@@ -238,8 +240,8 @@ func checkConfigs(configs []ModelConfig) error {
 			return millrace.Errorf(millrace.ErrConfig, "two models have the name %q", c.Name)
 		case c.BasePath == "":
 			return millrace.Errorf(millrace.ErrConfig, "model %q has no base path", c.Name)
-		case strings.Contains(c.BasePath, "://"):
-			return millrace.Errorf(millrace.ErrConfig, "model %q: base path %s is not a folder of this machine", c.Name, millrace.Quote(c.BasePath))
+		case strings.Contains(c.BasePath, "://") && !remote.Default.Reads(c.BasePath):
+			return millrace.Errorf(millrace.ErrConfig, "model %q: base path %s is not a folder of this machine, nor in a store of this program (%s)", c.Name, millrace.Quote(c.BasePath), strings.Join(remote.Default.Schemes(), ", "))
 		case c.VersionPolicy.Latest < 0:
 			return millrace.Errorf(millrace.ErrConfig, "model %q: the %d latest versions cannot be served", c.Name, c.VersionPolicy.Latest)
 		}

@@ -2,15 +2,19 @@ package serving
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"millrace"
+	"millrace/remote"
 )
 
 // aspired returns the folders of the versions to serve, by number. It is an error
@@ -43,6 +47,9 @@ func (c *ModelConfig) aspired() (map[int64]string, error) {
 
 // versionsIn returns the folders in a base path whose names are numbers.
 func versionsIn(base string) (map[int64]string, error) {
+	if remote.IsURL(base) {
+		return versionsBelow(base)
+	}
 	if isSavedModel(base) {
 		return map[int64]string{1: base}, nil
 	}
@@ -66,9 +73,36 @@ func versionsIn(base string) (map[int64]string, error) {
 	return found, nil
 }
 
+// versionsBelow returns the versions below a URL. The folder of a version counts once it has the
+// graph, which is written last.
+func versionsBelow(base string) (map[int64]string, error) {
+	base = strings.TrimSuffix(base, "/")
+	found := map[int64]string{}
+	for o, err := range remote.Default.List(context.Background(), base+"/") {
+		if err != nil {
+			return nil, err
+		}
+		folder, name := path.Split(strings.TrimPrefix(o.URL, base+"/"))
+		if !slices.Contains(graphFiles, name) {
+			continue
+		}
+		if folder == "" {
+			return map[int64]string{1: base}, nil
+		}
+		number := strings.TrimSuffix(folder, "/")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n >= 0 {
+			found[n] = base + "/" + number
+		}
+	}
+	return found, nil
+}
+
+// graphFiles are the names that the graph of a SavedModel may have.
+var graphFiles = []string{"saved_model.pb", "saved_model.cpb"}
+
 // isSavedModel reports whether a folder holds a SavedModel, and no versions.
 func isSavedModel(dir string) bool {
-	for _, name := range []string{"saved_model.pb", "saved_model.cpb"} {
+	for _, name := range graphFiles {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
 		}

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"cmp"
+	"context"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"millrace"
+	"millrace/remote"
 )
 
 /*
@@ -35,6 +37,15 @@ const memoryFactor = 1.2
 // modelBytes estimates the memory of the model in a folder.
 func modelBytes(dir string) int64 {
 	size := int64(0)
+	if remote.IsURL(dir) {
+		for o, err := range remote.Default.List(context.Background(), dir+"/") {
+			if err != nil {
+				break // loading fails
+			}
+			size += o.Size
+		}
+		return int64(memoryFactor * float64(size))
+	}
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {

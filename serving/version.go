@@ -298,7 +298,7 @@ func (v *Version) batching() (*batching.Options, error) {
 	}
 	options := *o.Batching
 	if o.ModelBatching != nil {
-		own, err := o.ModelBatching(v.path)
+		own, err := o.ModelBatching(v.model.Saved().Dir)
 		if own == nil || err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ const maxWarmupTensor = 1 << 30
 // warmUp carries out the warmup requests of the model, if it has any. A request that
 // fails is an error, because the model would fail its clients too.
 func (v *Version) warmUp(ctx context.Context) error {
-	path := filepath.Join(v.path, filepath.FromSlash(warmupFile))
+	path := filepath.Join(v.model.Saved().Dir, filepath.FromSlash(warmupFile))
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -6,7 +6,6 @@ package tfbridge
 import "C"
 
 import (
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -135,7 +134,7 @@ func mrFileClose(number C.uintptr_t) {
 
 //export mrFileStat
 func mrFileStat(path *C.char, s *C.mr_stat, st *C.TF_Status) {
-	info, err := remote.Default.Known(context.Background(), goPath(path))
+	info, err := remote.Default.StatShared(goPath(path))
 	if err == nil {
 		s.size, s.mtime_nsec = C.int64_t(info.Size), C.int64_t(info.ModTime.UnixNano())
 	}

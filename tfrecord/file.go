@@ -50,6 +50,15 @@ func openRemote(ctx context.Context, url string) (File, fs.FileInfo, error) {
 	return f, info, err
 }
 
+// stat describes a file, or the object of a URL.
+func stat(path string) (fs.FileInfo, error) {
+	if !remote.IsURL(path) {
+		return os.Stat(path)
+	}
+	info, err := remote.Default.Stat(context.Background(), path)
+	return remote.FileInfo{URL: path, Info: info}, err
+}
+
 // ioError wraps an error of the operating system. Its text has the path once,
 // although fs.PathError has it too.
 func ioError(op, path string, err error) *millrace.Error {

@@ -3,7 +3,6 @@ package tfrecord
 import (
 	"crypto/sha256"
 	"hash"
-	"os"
 
 	"millrace"
 )
@@ -47,7 +46,7 @@ func (x *Writer) Index(path string) (*Index, error) {
 	if x.kept == nil {
 		return nil, millrace.Errorf(millrace.ErrInternal, "the record writer keeps no index")
 	}
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return nil, ioError("stat", path, err)
 	}

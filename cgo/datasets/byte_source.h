@@ -44,6 +44,11 @@ class ByteSource {
 using OpenSource = std::function<std::unique_ptr<ByteSource>(
     const std::string& path, Fault* fault)>;
 
+// IsRemote reports whether a path has a scheme.
+inline bool IsRemote(const std::string& path) {
+  return path.find("://") != path.npos;
+}
+
 // OpenFile opens an uncompressed local file.
 std::unique_ptr<ByteSource> OpenFile(const std::string& path, Fault* fault);
 

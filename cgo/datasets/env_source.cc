@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ahead_source.h"
+#include "file_source.h"
 #include "status.h"
 #include "tensorflow/core/platform/env.h"
 
@@ -19,89 +20,75 @@ namespace {
 
 constexpr absl::string_view kFileScheme = "file://";
 
-// EnvSource reads a file through TensorFlow.
-class EnvSource : public ByteSource {
+// EnvFile reads a file through TensorFlow.
+class EnvFile : public FileSource::Remote {
  public:
-  static std::unique_ptr<EnvSource> Open(const std::string& path,
-                                         Fault* fault) {
+  static std::unique_ptr<FileSource::Remote> Open(const std::string& path,
+                                                  int64_t* size, Fault* fault) {
     tensorflow::Env* const env = tensorflow::Env::Default();
-    std::unique_ptr<EnvSource> source(new EnvSource(path));
-    uint64_t size = 0;
-    absl::Status s = env->NewRandomAccessFile(path, &source->file_);
-    if (s.ok()) s = env->GetFileSize(path, &size);
+    std::unique_ptr<EnvFile> file(new EnvFile(path));
+    uint64_t bytes = 0;
+    absl::Status s = env->NewRandomAccessFile(path, &file->file_);
+    if (s.ok()) s = env->GetFileSize(path, &bytes);
     if (!s.ok()) {
       *fault = ToFault(s);
       return nullptr;
     }
-    source->size_ = static_cast<int64_t>(size);
-    return source;
+    *size = static_cast<int64_t>(bytes);
+    return file;
   }
 
-  bool Read(char* to, size_t n, size_t* got, Fault* fault) override {
-    *got = 0;
-    n = static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(n), left()));
-    if (n == 0) return true;
-    absl::string_view read;
-    const absl::Status s =
-        file_->Read(static_cast<uint64_t>(at_), read, absl::MakeSpan(to, n));
-    if (!s.ok() && !absl::IsOutOfRange(s)) {
-      *fault = ToFault(s);
-      return false;
+  bool ReadAt(char* to, size_t n, int64_t offset, Fault* fault) const override {
+    while (n > 0) {
+      absl::string_view read;
+      const absl::Status s = file_->Read(static_cast<uint64_t>(offset), read,
+                                         absl::MakeSpan(to, n));
+      if (!s.ok() && !absl::IsOutOfRange(s)) {
+        *fault = ToFault(s);
+        return false;
+      }
+      if (read.empty()) {
+        return fault->Set(Cause::kFailedPrecondition,
+                          "the file shrank while it was read");
+      }
+      if (read.data() != to) std::copy(read.begin(), read.end(), to);
+      to += read.size();
+      offset += static_cast<int64_t>(read.size());
+      n -= read.size();
     }
-    if (read.empty()) {
-      return fault->Set(Cause::kFailedPrecondition,
-                        "the file shrank while it was read");
-    }
-    if (read.data() != to) std::copy(read.begin(), read.end(), to);
-    *got = read.size();
-    at_ += static_cast<int64_t>(read.size());
     return true;
   }
 
-  bool Skip(int64_t n, Fault* fault) override {
-    if (n > left()) {
-      return fault->Set(Cause::kFailedPrecondition,
-                        "it has %" PRId64
-                        " bytes, reading was to go on at %" PRId64,
-                        size_, at_ + n);
-    }
-    at_ += n;
-    return true;
-  }
-
-  int64_t left() const override { return size_ - at_; }
-
-  bool CheckEnd(Fault* fault) override {
-    uint64_t size = 0;
-    const absl::Status s =
-        tensorflow::Env::Default()->GetFileSize(path_, &size);
+  bool CheckEnd(int64_t size, Fault* fault) const override {
+    uint64_t now = 0;
+    const absl::Status s = tensorflow::Env::Default()->GetFileSize(path_, &now);
     if (!s.ok()) {
       *fault = ToFault(s);
       return false;
     }
-    if (static_cast<int64_t>(size) == size_) return true;
+    if (static_cast<int64_t>(now) == size) return true;
     return fault->Set(Cause::kFailedPrecondition,
                       "the file changed while it was read: it had %" PRId64
                       " bytes and has %" PRIu64,
-                      size_, size);
+                      size, now);
   }
 
  private:
-  explicit EnvSource(std::string path) : path_(std::move(path)) {}
+  explicit EnvFile(std::string path) : path_(std::move(path)) {}
 
   const std::string path_;
   std::unique_ptr<tensorflow::RandomAccessFile> file_;
-  int64_t size_ = 0;
-  int64_t at_ = 0;
 };
+
+// The library sets this while it is loaded, before any operation runs.
+const bool reads_schemes = (FileSource::SetOpenRemote(EnvFile::Open), true);
 
 std::unique_ptr<ByteSource> OpenBytes(const std::string& path, Fault* fault) {
   if (absl::StartsWith(path, kFileScheme)) {
     const size_t root = path.find('/', kFileScheme.size());  // after a host
     return OpenFile(root == path.npos ? "" : path.substr(root), fault);
   }
-  if (!absl::StrContains(path, "://")) return OpenFile(path, fault);
-  return EnvSource::Open(path, fault);
+  return OpenFile(path, fault);
 }
 
 }  // namespace

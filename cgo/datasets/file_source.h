@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "byte_source.h"
 #include "fault.h"
@@ -16,8 +17,31 @@ namespace millrace {
 
 // FileSource reads a local file with pread, never through a mapping: so a file
 // that shrinks is a fault instead of a signal.
+//
+// It also reads files with a scheme, if the program has a reader for them.
 class FileSource : public ByteSource {
  public:
+  // Remote reads a file with a scheme. Several threads may call ReadAt.
+  class Remote {
+   public:
+    virtual ~Remote() = default;
+
+    // ReadAt reads n bytes from an offset on.
+    virtual bool ReadAt(char* to, size_t n, int64_t offset,
+                        Fault* fault) const = 0;
+
+    // CheckEnd checks that the file still has a size.
+    virtual bool CheckEnd(int64_t size, Fault* fault) const = 0;
+  };
+
+  // OpenRemote opens a file with a scheme, and finds its size.
+  using OpenRemote = std::unique_ptr<Remote> (*)(const std::string& path,
+                                                 int64_t* size, Fault* fault);
+
+  // SetOpenRemote sets the function that opens files with a scheme. Call it
+  // before the first Open.
+  static void SetOpenRemote(OpenRemote open);
+
   // Open opens a regular file. It returns nothing if it cannot.
   static std::unique_ptr<FileSource> Open(const std::string& path,
                                           Fault* fault);
@@ -48,9 +72,14 @@ class FileSource : public ByteSource {
   int64_t at() const { return at_; }
 
  private:
-  FileSource(int fd, int64_t size) : fd_(fd), size_(size) {}
+  bool ReadRemote(const struct iovec* parts, size_t n, int64_t offset) const;
 
-  const int fd_;
+  FileSource(int fd, int64_t size) : fd_(fd), size_(size) {}
+  FileSource(std::unique_ptr<Remote> remote, int64_t size)
+      : fd_(-1), remote_(std::move(remote)), size_(size) {}
+
+  const int fd_;  // -1 for a file with a scheme
+  const std::unique_ptr<const Remote> remote_;
   const int64_t size_;
   int64_t at_ = 0;
 };

@@ -21,14 +21,16 @@ namespace millrace {
 class KeptFiles {
  public:
   static constexpr int64_t kMostBytes = 64 << 20;
+  static constexpr int64_t kMostRemoteBytes = 4 << 20;
 
   // Fit reports whether the files of a table are small enough.
   static bool Fit(const RecordTable& table) {
+    const int64_t most = table.remote() ? kMostRemoteBytes : kMostBytes;
     int64_t bytes = 0;
-    for (size_t i = 0; i < table.names().size() && bytes <= kMostBytes; ++i) {
+    for (size_t i = 0; i < table.names().size() && bytes <= most; ++i) {
       bytes += table.file_bytes(static_cast<int64_t>(i));
     }
-    return bytes <= kMostBytes;
+    return bytes <= most;
   }
 
   // The files of the table fit; it must outlive them.

@@ -16,7 +16,6 @@ namespace {
 // delayed until it is read. So the first horizon is small, and each is twice as
 // large as the one before. Kept files do not need large ones.
 constexpr int64_t kFirstBytes = 256 << 10;
-constexpr int64_t kMostBytes = 8 << 20;
 
 constexpr size_t kOpenFiles = 128;       // number of files that stay open
 constexpr int64_t kSoonBytes = 1 << 20;  // bytes of a file prefetched at a time
@@ -155,7 +154,9 @@ std::shared_ptr<OrderedBatches::Horizon> OrderedBatches::Find() {
   const int64_t end = horizon->Find(found_);
   if (end == found_) return nullptr;
   found_ = end;
-  if (kept_ == nullptr) bytes_ = std::min(2 * bytes_, kMostBytes);
+  if (kept_ == nullptr) {
+    bytes_ = std::min(2 * bytes_, OrderedHorizon::MostBytes(table_));
+  }
   return horizon;
 }
 

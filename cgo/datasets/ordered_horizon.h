@@ -69,6 +69,11 @@ class OrderedHorizon : private NearRecords::Visitor {
 
   static constexpr size_t kMostRecords = 32 << 10;
 
+  // MostBytes returns the largest size of a horizon.
+  static int64_t MostBytes(const RecordTable& table) {
+    return table.remote() ? 1 << 20 : 8 << 20;
+  }
+
  private:
   struct Slot {
     RecordTable::Entry at;

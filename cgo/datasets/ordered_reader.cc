@@ -12,7 +12,6 @@ namespace {
 // Size of a horizon. The first one is small, and each is twice as large as the
 // one before, so that reading a few records does not wait for many.
 constexpr int64_t kFirstBytes = 256 << 10;
-constexpr int64_t kMostBytes = 8 << 20;
 
 constexpr size_t kOpenFiles = 256;  // number of files that stay open
 constexpr size_t kAloneBuffer = 64 << 10;
@@ -65,7 +64,7 @@ bool OrderedReader::Fill(Fault* fault) {
     }
     if (positions_.empty()) position_ = at;
   }
-  bytes_ = std::min(2 * bytes_, kMostBytes);
+  bytes_ = std::min(2 * bytes_, OrderedHorizon::MostBytes(table_));
   if (horizon_.Read(&workers_)) return true;
   return fault->Set(Cause::kResourceExhausted,
                     "no memory for %" PRId64 " bytes of records",

@@ -43,7 +43,6 @@ constexpr const char* kOrderings[] = {"default",        "reverse", "sorted",
 // Records that are read at once, in bytes. The first ones are few: who reads
 // only some records does not wait for many.
 constexpr int64_t kFirstBytes = 256 << 10;
-constexpr int64_t kMostBytes = 8 << 20;
 constexpr size_t kMostRecords = 32 << 10;
 
 // Rules are the attributes.
@@ -314,7 +313,8 @@ class OrderedSequencesDataset::Iterator
       positions_.push_back(at);
     }
     if (positions_.empty()) next_ = at - begin_;
-    bytes_ = std::min(2 * bytes_, kMostBytes);
+    bytes_ =
+        std::min(2 * bytes_, OrderedHorizon::MostBytes(*dataset()->table_));
     if (records_.Read(fault)) return true;
     positions_.clear();
     return false;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "byte_source.h"
 #include "record_frame.h"
 
 namespace millrace {
@@ -31,7 +32,9 @@ class RecordTable {
   // number. They must outlive the table.
   RecordTable(std::vector<std::string> names,
               const std::vector<int64_t>& counts, const uint32_t* lengths)
-      : names_(std::move(names)), lengths_(lengths) {
+      : names_(std::move(names)),
+        lengths_(lengths),
+        remote_(std::any_of(names_.begin(), names_.end(), IsRemote)) {
     for (int64_t count : counts) {
       int64_t offset = 0;
       const int64_t end = starts_.back() + count;
@@ -43,6 +46,10 @@ class RecordTable {
       ends_.push_back(offset);
     }
   }
+
+  // remote reports whether a file is remote. Its reader keeps what it has read,
+  // and a few records must not download many.
+  bool remote() const { return remote_; }
 
   int64_t records() const { return starts_.back(); }
   uint32_t length(int64_t number) const { return lengths_[number]; }
@@ -87,6 +94,7 @@ class RecordTable {
 
   const std::vector<std::string> names_;
   const uint32_t* const lengths_;
+  const bool remote_;
   std::vector<int64_t> starts_ = {
       0};                       // records before each file, and the total
   std::vector<int64_t> ends_;   // bytes of each file

@@ -5,7 +5,6 @@ import (
 	"millrace/graph"
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/native"
-	"millrace/graph/steps"
 	"millrace/loaders/build/source"
 	"millrace/loaders/build/target"
 	"millrace/loaders/engine"
@@ -14,6 +13,7 @@ import (
 	"millrace/loaders/stage"
 	"millrace/loaders/stage/check"
 	"millrace/loaders/stage/order"
+	"millrace/remote"
 	"millrace/tfbridge"
 )
 
@@ -47,6 +47,8 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	if err := s.Err(); err != nil {
 		return nil, fail(p, err)
 	}
+	parts.Files = remote.Default.Use(engine.FilesInStores(p.Engine()))
+	s.Graph().OnClose(parts.Files.Close)
 	return parts, nil
 }
 
@@ -123,19 +125,6 @@ func fail(p *plan.Plan, err error) error {
 	e := millrace.Errorf(millrace.ErrInternal, "build the input pipeline: %w", err)
 	e.Loader = p.Path
 	return e
-}
-
-// named pairs an element's components with the plan's tensors.
-func named(t *target.Target, components []tfbridge.Output) []steps.NamedOutput {
-	named := make([]steps.NamedOutput, 0, len(t.Out.Tensors))
-	for i, x := range t.Out.Tensors {
-		from := i
-		if t.Order != nil {
-			from = t.Order[i]
-		}
-		named = append(named, steps.NamedOutput{Name: x.Name, Output: components[from]})
-	}
-	return named
 }
 
 // Numbers are the numbers of the examples of a plan; see [source.Numbers].

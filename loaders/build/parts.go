@@ -7,6 +7,7 @@ import (
 	"millrace/loaders/build/target"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
+	"millrace/remote"
 	"millrace/tfbridge"
 )
 
@@ -29,6 +30,9 @@ type Parts struct {
 	Positions tfbridge.Output
 
 	Model tfbridge.Output // string scalar: a serialized ModelProto; unset without Plan.TimeStages
+
+	// Files says to package remote which files in stores the graph reads. It ends with the graph.
+	Files *remote.Use
 
 	// Feeds are fed to the iterator's Init operation.
 	target.Feeds
@@ -60,4 +64,17 @@ func (pl *Parts) fetch(s *graph.Scope, t *target.Target) {
 	if t.Trailing() > 0 {
 		pl.Positions = next[len(next)-1]
 	}
+}
+
+// named pairs an element's components with the plan's tensors.
+func named(t *target.Target, components []tfbridge.Output) []steps.NamedOutput {
+	named := make([]steps.NamedOutput, 0, len(t.Out.Tensors))
+	for i, x := range t.Out.Tensors {
+		from := i
+		if t.Order != nil {
+			from = t.Order[i]
+		}
+		named = append(named, steps.NamedOutput{Name: x.Name, Output: components[from]})
+	}
+	return named
 }

@@ -60,9 +60,11 @@ func (c Choice) JoinsBatches() bool {
 	return true
 }
 
-// BatchesAtOnce returns how many batches a run that only reads takes in one element.
+// BatchesAtOnce returns how many batches a run that only reads takes in one element. It is 1 for
+// files in stores: the first batch must not wait for the download of others, whose records may be
+// much larger than their rows.
 func (c Choice) BatchesAtOnce() int64 {
-	if !c.JoinsBatches() {
+	if !c.JoinsBatches() || c.HasURLs() {
 		return 1
 	}
 	return min(max(joinedBytes/max(size.Multiply(size.Example(c.Spec), c.BatchSize), 1), 1), joinedBatches)

@@ -25,24 +25,11 @@ type Choice struct {
 	// the graph runs.
 	Checked bool
 
-	// Stored says that there is the library, and that Go reads the records nevertheless: see
-	// [JumpsInStores].
-	Stored bool
-
 	// Skips says that operations skip records that were found bad before, in a plan whose
 	// other records are Checked.
 	Skips bool
 
 	Timed bool // TensorFlow measures the time of each dataset
-}
-
-// JumpsInStores reports whether files of stores are read by positions. The native operations
-// read such files from their beginning to their end only, so Go reads these.
-func JumpsInStores(c Choice) bool {
-	if !c.HasURLs() || c.HasRemoteFiles() {
-		return false
-	}
-	return c.Records != nil || c.Chunks != nil || c.Seeks() || c.Replays() || c.HoldsPositions()
 }
 
 // Counts reports whether the records of a file are counted before the first batch. Without
@@ -55,6 +42,16 @@ func Counts(c Choice, f spec.DataFile) bool {
 // NeedsFileSystems reports whether TensorFlow has to be told of the stores of this process,
 // because some files have a scheme in their path.
 func NeedsFileSystems(c Choice) bool { return c.HasURLs() }
+
+// FilesInStores returns the URLs of the files that package remote reads.
+func FilesInStores(c Choice) (urls []string) {
+	for _, f := range c.Files {
+		if remote.Default.Reads(f.Path) {
+			urls = append(urls, f.Path)
+		}
+	}
+	return urls
+}
 
 // RefuseRemote returns an error for a plan with remote files and without Millrace's own
 // operations. TensorFlow's parsers would get the bytes of schemes that only it reads

@@ -14,9 +14,7 @@ var inGo = []struct {
 	when func(Choice) bool
 }{
 	{GoStage{"read", "the library of dataset operations is not built for this runtime, so Go reads the files (millrace runtime native)"},
-		func(c Choice) bool { return !c.Own && !c.Stored }},
-	{GoStage{"read", "Go reads the records of remote files by their place"},
-		func(c Choice) bool { return c.Stored }},
+		func(c Choice) bool { return !c.Own }},
 }
 
 // InGo lists the stages that call Go functions while the graph runs; none for a plan

@@ -9,7 +9,6 @@ import (
 
 // native: Millrace's own operations read and decode records.
 var native = rewrite{name: "native", rules: []rule{
-	{when: func(c Choice) bool { return c.Stored }, why: "Go reads files of stores by their positions"},
 	{when: func(c Choice) bool { return !c.Own }, why: "the library of dataset operations is not built for this runtime (millrace runtime native)"},
 	{when: special, why: "the loader type has a stage that TensorFlow's operations carry out"},
 	{when: singly, why: "processing steps work on one example at a time"},

@@ -67,11 +67,7 @@ func New(s *spec.Spec, o *Options) *Plan {
 
 // Engine returns the choice that decides which engine runs the plan's stages.
 func (p *Plan) Engine() engine.Choice {
-	c := engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages, Checked: p.RecordsChecked, Skips: p.RecordsSkipped}
-	if c.Own && engine.JumpsInStores(c) {
-		c.Own, c.Stored = false, true
-	}
-	return c
+	return engine.Choice{Spec: p.Spec, Own: p.NativeLibrary != "", Timed: p.TimeStages, Checked: p.RecordsChecked, Skips: p.RecordsSkipped}
 }
 
 // clone returns a copy whose fields can be changed.

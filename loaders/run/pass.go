@@ -46,7 +46,7 @@ type pass struct {
 	number   int64              // of the next element, where the plan replays: see [source.ReplayPosition]
 	held     *held              // nil unless the plan holds positions
 	places   *places            // of the rows; nil unless the options ask for them
-	uses     func()             // ends the use of remote files
+	end      func()             // ends the reads of remote files
 	retrying bool               // the iterator was started again after a failure, with the smallest group
 }
 
@@ -104,7 +104,7 @@ func (p *pass) Places(rows int64) ([]steps.RecordPlace, error) {
 // Close frees the resources for places. The iterator stays: the next pass starts it
 // again.
 func (p *pass) Close() {
-	p.uses()
+	p.end()
 	p.places.close()
 }
 

@@ -56,13 +56,13 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 			return nil, err
 		}
 	}
-	uses := useFiles(ctx, pl.Plan.Files)
+	end := pl.Files.Begin(ctx)
 	p, err := pl.newPass(ctx, sess, o)
 	if err != nil {
-		uses()
+		end()
 		return nil, err
 	}
-	p.uses = uses
+	p.end = end
 	return p, nil
 }
 

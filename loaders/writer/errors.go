@@ -5,10 +5,14 @@ import (
 	"os"
 
 	"millrace"
+	"millrace/remote"
 )
 
 // ioError describes a failure of the operating system.
 func ioError(op, path string, cause error) error {
+	if remote.IsURL(path) {
+		return cause // package remote has described it
+	}
 	for {
 		switch e := cause.(type) {
 		case *fs.PathError:

@@ -18,27 +18,12 @@ import (
 
 // partFolder is the locked hidden folder in which a dataset is written.
 type partFolder struct {
-	path string
-	dir  *os.File // holds the lock
+	path    string
+	dataset string   // the folder whose name it gets
+	dir     *os.File // holds the lock
 }
 
-// progressName is the file that lists the whole shards.
-const progressName = "progress.json"
-
-// progress is the content of that file.
-type progress struct {
-	Resume string  `json:"resume"` // Options.Resume of the Writer
-	Whole  []Shard `json:"shards"`
-}
-
-// Records returns the number of records in whole shards.
-func (p *progress) Records() int64 {
-	var n int64
-	for _, s := range p.Whole {
-		n += s.Records
-	}
-	return n
-}
+func (p *partFolder) shards() string { return p.path }
 
 // PartFolder returns the hidden folder in which the dataset of a folder is written. The
 // folder exists after a Writer was stopped, if a later Writer can continue from it.
@@ -50,10 +35,11 @@ func PartFolder(dir string) string {
 // openPart makes the hidden folder of a dataset, or takes the existing one, and locks
 // it.
 func openPart(dataset string) (*partFolder, error) {
+	named := dataset
 	if full, err := filepath.Abs(dataset); err == nil {
-		dataset = full // "." has no name
+		named = full // "." has no name
 	}
-	path := PartFolder(dataset)
+	path := PartFolder(named)
 	for {
 		if err := os.MkdirAll(path, 0o777); err != nil {
 			return nil, ioError("create", path, err)
@@ -66,13 +52,13 @@ func openPart(dataset string) (*partFolder, error) {
 			dir.Close()
 			if errors.Is(err, unix.EWOULDBLOCK) {
 				e := millrace.Errorf(millrace.ErrIO, "another process is writing this dataset (it holds %s): %w", millrace.Quote(path), err)
-				e.File = dataset
+				e.File = named
 				return nil, e
 			}
 			return nil, ioError("lock", path, err)
 		}
 		if isAt(dir, path) {
-			return &partFolder{path, dir}, nil
+			return &partFolder{path, dataset, dir}, nil
 		}
 		dir.Close() // the previous Writer renamed or removed it between open and lock
 	}
@@ -88,9 +74,7 @@ func isAt(dir *os.File, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// resume returns the complete shards that an earlier Writer with the same text left,
-// and removes all other files. A list of other shards must not stay, because new shards
-// might have the same sizes.
+// A list of other shards must not stay, because new shards might have the same sizes.
 func (p *partFolder) resume(text string) (progress, error) {
 	fresh := progress{Resume: text}
 	found := fresh
@@ -129,7 +113,6 @@ func (p *partFolder) keepOnly(keep map[string]bool) error {
 	return nil
 }
 
-// save writes the list of the complete shards.
 func (p *partFolder) save(list *progress) error {
 	b, err := json.Marshal(list)
 	if err != nil {
@@ -147,8 +130,8 @@ func (p *partFolder) writeFile(name string, content []byte) error {
 	return nil
 }
 
-// publish adds the last files and gives the folder the name of the dataset.
-func (p *partFolder) publish(dataset string, files map[string][]byte) error {
+// publish gives the folder the name of the dataset.
+func (p *partFolder) publish(files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := p.writeFile(name, files[name]); err != nil {
 			return err
@@ -156,24 +139,22 @@ func (p *partFolder) publish(dataset string, files map[string][]byte) error {
 	}
 	err := p.dir.Sync()
 	if err == nil {
-		err = atomicfile.Rename(p.path, dataset) // replaces a folder that is empty, and no other
+		err = atomicfile.Rename(p.path, p.dataset) // replaces a folder that is empty, and no other
 	}
 	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
-		return mustBeEmpty(dataset)
+		return mustBeEmpty(p.dataset)
 	}
 	if err != nil {
-		return ioError("rename", dataset, err)
+		return ioError("rename", p.dataset, err)
 	}
-	if err := os.Remove(filepath.Join(dataset, progressName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return ioError("remove", filepath.Join(dataset, progressName), err)
+	if err := os.Remove(filepath.Join(p.dataset, progressName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return ioError("remove", filepath.Join(p.dataset, progressName), err)
 	}
 	return nil
 }
 
-// remove removes the folder and all that is in it.
 func (p *partFolder) remove() { os.RemoveAll(p.path) }
 
-// Close releases the lock.
 func (p *partFolder) Close() error { return p.dir.Close() }
 
 // mustBeEmpty refuses a folder that holds something.

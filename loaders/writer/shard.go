@@ -2,10 +2,11 @@ package writer
 
 import (
 	"fmt"
-	"path/filepath"
+	"path"
 
 	"millrace"
 	"millrace/internal/base/atomicfile"
+	"millrace/remote"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -18,6 +19,24 @@ type Shard struct {
 	Name    string `json:"name"` // in the dataset's folder
 	Records int64  `json:"records"`
 	Bytes   int64  `json:"bytes"` // of the file
+}
+
+// progressName is the file that lists the whole shards.
+const progressName = "progress.json"
+
+// progress is the content of that file.
+type progress struct {
+	Resume string  `json:"resume"` // Options.Resume of the Writer
+	Whole  []Shard `json:"shards"`
+}
+
+// Records returns the number of records in whole shards.
+func (p *progress) Records() int64 {
+	var n int64
+	for _, s := range p.Whole {
+		n += s.Records
+	}
+	return n
 }
 
 // shard is a data file that is being written.
@@ -34,7 +53,7 @@ func shardName(i int) string { return fmt.Sprintf("part-%05d%s", i, shardExt) }
 
 // openShard begins the i-th shard in a folder.
 func openShard(dir string, i int, c tfrecord.Compression) (*shard, error) {
-	path := filepath.Join(dir, shardName(i))
+	path := remote.Join(dir, shardName(i))
 	file, err := atomicfile.Create(path, 0o666)
 	if err != nil {
 		return nil, ioError("create", path, err)
@@ -78,7 +97,7 @@ func (s *shard) finish() (*Shard, error) {
 	if _, err := index.Write(x, ""); err != nil {
 		return nil, err
 	}
-	return &Shard{Name: filepath.Base(s.path), Records: x.Records, Bytes: x.Size}, nil
+	return &Shard{Name: path.Base(s.path), Records: x.Records, Bytes: x.Size}, nil
 }
 
 // discard removes the file.

@@ -3,9 +3,11 @@ package writer
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	"millrace"
 	"millrace/loaders/spec"
+	"millrace/remote"
 	"millrace/tfrecord"
 )
 
@@ -29,7 +31,7 @@ type Options struct {
 type Writer struct {
 	dir      string // the folder of the complete dataset
 	options  Options
-	part     *partFolder
+	part     place
 	progress progress
 	shard    *shard // nil: none is open
 	extra    map[string][]byte
@@ -37,11 +39,15 @@ type Writer struct {
 	err      error // the first error of writing
 }
 
-// Create begins a dataset. Its folder must be empty or not exist. The manifest
+// Create begins a dataset. Its folder must be empty or not exist; it may be the URL of a store
+// that package remote writes. The manifest
 // describes the records that will be written; its compression is set to that of the
 // options. The caller must close the Writer, even after an error.
 func Create(dir string, manifest *spec.ManifestConfig, o *Options) (*Writer, error) {
-	w := &Writer{dir: filepath.Clean(dir), extra: make(map[string][]byte)}
+	if !remote.IsURL(dir) {
+		dir = filepath.Clean(dir)
+	}
+	w := &Writer{dir: strings.TrimSuffix(dir, "/"), extra: make(map[string][]byte)}
 	if o != nil {
 		w.options = *o
 	}
@@ -51,10 +57,7 @@ func Create(dir string, manifest *spec.ManifestConfig, o *Options) (*Writer, err
 	if err := w.setManifest(manifest); err != nil {
 		return nil, err
 	}
-	if err := mustBeEmpty(w.dir); err != nil {
-		return nil, err
-	}
-	part, err := openPart(w.dir)
+	part, err := openPlace(w.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func (w *Writer) Write(record []byte) error {
 		}
 	}
 	if w.shard == nil {
-		s, err := openShard(w.part.path, len(w.progress.Whole), w.options.Compression)
+		s, err := openShard(w.part.shards(), len(w.progress.Whole), w.options.Compression)
 		if err != nil {
 			return w.fail(err)
 		}
@@ -186,7 +189,7 @@ func (w *Writer) Commit() error {
 		return err
 	}
 	if len(w.progress.Whole) == 0 {
-		s, err := openShard(w.part.path, 0, w.options.Compression)
+		s, err := openShard(w.part.shards(), 0, w.options.Compression)
 		if err != nil {
 			return w.fail(err)
 		}
@@ -195,7 +198,7 @@ func (w *Writer) Commit() error {
 			return err
 		}
 	}
-	if err := w.part.publish(w.dir, w.extra); err != nil {
+	if err := w.part.publish(w.extra); err != nil {
 		return w.fail(err)
 	}
 	w.done = true

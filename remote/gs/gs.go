@@ -1,4 +1,4 @@
-// Package gs reads objects of Google Cloud Storage by its JSON interface.
+// Package gs reads and writes objects of Google Cloud Storage by its JSON interface.
 //
 //	store, err := gs.New(&gs.Options{Getenv: os.Getenv})
 //	remote.Register("gs", store)
@@ -45,11 +45,18 @@ type Options struct {
 type Store struct {
 	base   string // "https://storage.googleapis.com"
 	client *http.Client
-	tokens func() oauth2.TokenSource // nil for anonymous requests
+	tokens [2]func() oauth2.TokenSource // one for each scope; nil: anonymous requests
 }
 
-// readOnly is the scope of credentials.
-const readOnly = "https://www.googleapis.com/auth/devstorage.read_only"
+// scope is what a request may do. Readers ask for no right to write.
+type scope int
+
+const (
+	toRead scope = iota
+	toWrite
+)
+
+var scopeNames = [...]string{"https://www.googleapis.com/auth/devstorage.read_only", "https://www.googleapis.com/auth/devstorage.read_write"}
 
 // New returns a Store. It makes no request. An emulator's address that is not one is an
 // error of class millrace.ErrConfig.
@@ -75,26 +82,35 @@ func New(o *Options) (*Store, error) {
 			return nil, millrace.Errorf(millrace.ErrConfig, "STORAGE_EMULATOR_HOST must be an address such as localhost:4443")
 		}
 		s.base = u.Scheme + "://" + u.Host
-		s.tokens = func() oauth2.TokenSource { return nil }
+		s.useTokens(nil)
 	case o.Tokens != nil:
-		s.tokens = func() oauth2.TokenSource { return o.Tokens }
+		s.useTokens(o.Tokens)
 	default:
-		s.tokens = sync.OnceValue(defaultTokens)
+		for i, name := range scopeNames {
+			s.tokens[i] = sync.OnceValue(func() oauth2.TokenSource { return defaultTokens(name) })
+		}
 	}
 	return s, nil
 }
 
+// useTokens uses the same tokens for all requests.
+func (s *Store) useTokens(tokens oauth2.TokenSource) {
+	for i := range s.tokens {
+		s.tokens[i] = func() oauth2.TokenSource { return tokens }
+	}
+}
+
 // defaultTokens returns the application default credentials, nil if there are none.
-func defaultTokens() oauth2.TokenSource {
-	found, err := google.FindDefaultCredentials(context.Background(), readOnly)
+func defaultTokens(scope string) oauth2.TokenSource {
+	found, err := google.FindDefaultCredentials(context.Background(), scope)
 	if err != nil {
 		return nil
 	}
 	return found.TokenSource
 }
 
-// do carries out a GET of a path of the interface.
-func (s *Store) do(ctx context.Context, path string, query url.Values, head http.Header) (*http.Response, error) {
+// get carries out a GET of a path of the interface.
+func (s *Store) get(ctx context.Context, path string, query url.Values, head http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/storage/v1/b/"+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, &remote.Failure{Msg: "not a URL", Err: fs.ErrInvalid}
@@ -102,7 +118,12 @@ func (s *Store) do(ctx context.Context, path string, query url.Values, head http
 	if head != nil {
 		req.Header = head
 	}
-	if tokens := s.tokens(); tokens != nil {
+	return s.do(req, toRead)
+}
+
+// do carries out a request.
+func (s *Store) do(req *http.Request, may scope) (*http.Response, error) {
+	if tokens := s.tokens[may](); tokens != nil {
 		token, err := tokens.Token()
 		if err != nil {
 			return nil, &remote.Failure{Msg: "there is no token for Google Cloud Storage", Retry: true, Err: fs.ErrPermission,
@@ -144,13 +165,13 @@ func (o object) info() remote.Info {
 
 // ask reads an answer in JSON.
 func (s *Store) ask(ctx context.Context, path string, query url.Values, to any) error {
-	a, err := s.do(ctx, path, query, nil)
+	a, err := s.get(ctx, path, query, nil)
 	if err != nil {
 		return err
 	}
 	defer a.Body.Close()
 	if a.StatusCode != http.StatusOK {
-		return s.refused(a)
+		return s.refused(a, toRead)
 	}
 	text, err := io.ReadAll(a.Body)
 	if err != nil {
@@ -173,7 +194,7 @@ func (s *Store) Open(ctx context.Context, u string, r remote.Range) (*remote.Bod
 		query.Set("ifGenerationMatch", r.Version)
 	}
 	head := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", r.From, r.From+r.Bytes-1)}}
-	a, err := s.do(ctx, bucket+"/o/"+url.PathEscape(name), query, head)
+	a, err := s.get(ctx, bucket+"/o/"+url.PathEscape(name), query, head)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +213,7 @@ func (s *Store) Open(ctx context.Context, u string, r remote.Range) (*remote.Bod
 		a.Body.Close()
 	default:
 		defer a.Body.Close()
-		return nil, s.refused(a)
+		return nil, s.refused(a, toRead)
 	}
 	if !ok {
 		a.Body.Close()
@@ -232,8 +253,11 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[remote.Object
 	}
 }
 
+// rights are the permissions that requests need.
+var rights = [...]string{"storage.objects.get or storage.objects.list", "storage.objects.create or storage.objects.delete"}
+
 // refused returns the error of an answer with what to set.
-func (s *Store) refused(a *http.Response) error {
+func (s *Store) refused(a *http.Response, may scope) error {
 	f := web.Refused(a.StatusCode, a.Header)
 	if f.Err == remote.ErrChanged {
 		return f
@@ -245,7 +269,7 @@ func (s *Store) refused(a *http.Response) error {
 	case http.StatusUnauthorized:
 		f.Advice = "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, or run gcloud auth application-default login"
 	case http.StatusForbidden:
-		f.Advice = "the credentials lack storage.objects.get or storage.objects.list for the bucket; GOOGLE_APPLICATION_CREDENTIALS names others"
+		f.Advice = "the credentials lack " + rights[may] + " for the bucket; GOOGLE_APPLICATION_CREDENTIALS names others"
 	}
 	return f
 }

@@ -1,4 +1,4 @@
-// Package s3 reads objects of Amazon S3 and of servers with its interface.
+// Package s3 reads and writes objects of Amazon S3 and of servers with its interface.
 //
 //	store, err := s3.New(&s3.Options{Getenv: os.Getenv})
 //	remote.Register("s3", store)
@@ -144,7 +144,7 @@ func (s *Store) Open(ctx context.Context, url string, r remote.Range) (*remote.B
 		return s.empty(ctx, bucket, key)
 	}
 	if err != nil {
-		return nil, s.explain(err, bucket)
+		return nil, s.explain(err, bucket, toRead)
 	}
 	b := &remote.Body{ReadCloser: body, Info: remote.Info{Size: info.Size, ModTime: info.LastModified, Version: info.ETag}}
 	if text := head.Get("Content-Range"); text != "" {
@@ -165,7 +165,7 @@ func (s *Store) Open(ctx context.Context, url string, r remote.Range) (*remote.B
 func (s *Store) empty(ctx context.Context, bucket, key string) (*remote.Body, error) {
 	info, err := s.core.StatObject(ctx, bucket, key, minio.StatObjectOptions{})
 	if err != nil {
-		return nil, s.explain(err, bucket)
+		return nil, s.explain(err, bucket, toRead)
 	}
 	return &remote.Body{ReadCloser: http.NoBody, Info: remote.Info{Size: info.Size, ModTime: info.LastModified, Version: info.ETag}}, nil
 }
@@ -176,7 +176,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[remote.Object
 	return func(yield func(remote.Object, error) bool) {
 		for o := range s.core.ListObjectsIter(ctx, bucket, minio.ListObjectsOptions{Prefix: key, Recursive: true}) {
 			if o.Err != nil {
-				yield(remote.Object{}, s.explain(o.Err, bucket))
+				yield(remote.Object{}, s.explain(o.Err, bucket, toRead))
 				return
 			}
 			info := remote.Info{Size: o.Size, ModTime: o.LastModified, Version: o.ETag}
@@ -193,9 +193,9 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &r) && r.Code == code
 }
 
-// explain returns the error of a request with what to set. It shows only the server's code:
+// explain returns the error of a request with what to set. rights are those that it needs. It shows only the server's code:
 // its message may have parts of the request.
-func (s *Store) explain(err error, bucket string) error {
+func (s *Store) explain(err error, bucket, rights string) error {
 	var r minio.ErrorResponse
 	if !errors.As(err, &r) {
 		if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
@@ -208,10 +208,12 @@ func (s *Store) explain(err error, bucket string) error {
 	switch r.Code {
 	case "NoSuchBucket":
 		f.Err, f.Advice = fs.ErrNotExist, fmt.Sprintf("there is no bucket %s; set AWS_ENDPOINT_URL if it is on another server", millrace.Quote(bucket))
+	case "NoSuchUpload":
+		f.Err, f.Advice = fs.ErrNotExist, "the upload was removed; a rule of the bucket may end uploads"
 	case "NoSuchKey":
 		f.Err, f.Advice = fs.ErrNotExist, "there is no such object in the bucket"
 	case "AccessDenied":
-		f.Err, f.Advice = fs.ErrPermission, s.credentialsAdvice()
+		f.Err, f.Advice = fs.ErrPermission, s.credentialsAdvice(rights)
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch":
 		f.Err, f.Advice = fs.ErrPermission, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile AWS_PROFILE, are not those of this server"
 	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired":
@@ -232,10 +234,13 @@ func (s *Store) explain(err error, bucket string) error {
 	return f
 }
 
-// credentialsAdvice says where credentials come from.
-func (s *Store) credentialsAdvice() string {
+// toRead are the rights that readers need.
+const toRead = "s3:GetObject or s3:ListBucket"
+
+// credentialsAdvice says where credentials come from, and which rights they need.
+func (s *Store) credentialsAdvice(rights string) string {
 	if v, err := s.creds.GetWithContext(nil); s.anonymous || err == nil && v.AccessKeyID == "" {
 		return "the request was not signed; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 	}
-	return "the credentials lack s3:GetObject or s3:ListBucket for the bucket; set AWS_PROFILE or AWS_ACCESS_KEY_ID to others"
+	return "the credentials lack " + rights + " for the bucket; set AWS_PROFILE or AWS_ACCESS_KEY_ID to others"
 }

@@ -123,7 +123,7 @@ func Write(x *tfrecord.Index, cacheDir string) (string, error) {
 	}
 	c, path := contentsOf(x), adjacent(x.Path)
 	err := write(path, c, mode)
-	if err == nil || cacheDir == "" {
+	if err == nil || cacheDir == "" || remote.IsURL(x.Path) {
 		return path, err
 	}
 	if path, cerr := cached(cacheDir, x.Path); cerr == nil {
@@ -137,6 +137,9 @@ func Write(x *tfrecord.Index, cacheDir string) (string, error) {
 }
 
 func ioError(path string, err error) error {
+	if remote.IsURL(path) {
+		return err // package remote has described it
+	}
 	e := millrace.Errorf(millrace.ErrIO, "%w", atomicfile.Cause(err))
 	e.Op, e.File = "write index", path
 	return e

@@ -168,9 +168,6 @@ func (s *scan) fill(x *tfrecord.Index, c *contents) bool {
 // write writes the index of a scanned file and returns its path, "" if it could not be
 // written.
 func (s *scan) write(x *tfrecord.Index) string {
-	if remote.IsURL(x.Path) {
-		return ""
-	}
 	path, err := Write(x, s.CacheDir)
 	if err == nil {
 		return path

@@ -13,9 +13,13 @@
 //
 // A temporary name is random and the file must be new, so that a planted FIFO or
 // symbolic link is never opened.
+//
+// The URL of a store that package remote writes may stand for the path. Then the object is
+// sent in parts, and Commit makes it visible.
 package atomicfile
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -25,23 +29,33 @@ import (
 	"syscall"
 
 	"millrace"
+	"millrace/remote"
 )
 
 // temporaryEnd is the suffix of temporary names.
 const temporaryEnd = ".tmp"
 
-// File is a file that is written under a temporary name. It is not safe for concurrent
-// use.
+// File is a file that is written under a temporary name, or an object. It is not safe for
+// concurrent use.
 type File struct {
-	file *os.File // nil once it is committed or closed
-	path string
+	file   *os.File // nil once it is committed or closed, and for a URL
+	object *remote.Writer
+	path   string
 }
 
 // Create opens a new file, which [File.Commit] renames to path, with the permissions
 // perm before umask. It refuses a path that is a folder, a FIFO or a device. The caller
 // closes it in any case. Its errors and those of the File's methods name path and have
-// class millrace.ErrIO.
+// class millrace.ErrIO. A URL without a store that is written is an error of class
+// millrace.ErrConfig.
 func Create(path string, perm fs.FileMode) (*File, error) {
+	if remote.IsURL(path) {
+		w, err := remote.Create(context.Background(), path)
+		if err != nil {
+			return nil, err
+		}
+		return &File{object: w, path: path}, nil
+	}
 	if err := replaceable(path); err != nil {
 		return nil, err
 	}
@@ -54,6 +68,9 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 
 // Write appends data.
 func (f *File) Write(data []byte) (int, error) {
+	if f.object != nil {
+		return f.object.Write(data)
+	}
 	n, err := f.file.Write(data)
 	if err != nil {
 		return n, failure(f.path, err)
@@ -61,15 +78,23 @@ func (f *File) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// Fd returns the descriptor, for hints to the kernel.
+// Fd returns the descriptor, for hints to the kernel. An object has an invalid one.
 func (f *File) Fd() uintptr { return f.file.Fd() }
 
-// Chmod sets the permissions, regardless of the umask.
-func (f *File) Chmod(perm fs.FileMode) error { return failure(f.path, f.file.Chmod(perm)) }
+// Chmod sets the permissions, regardless of the umask. It does nothing for objects.
+func (f *File) Chmod(perm fs.FileMode) error {
+	if f.object != nil {
+		return nil
+	}
+	return failure(f.path, f.file.Chmod(perm))
+}
 
 // Commit syncs the content to the disk and gives the file its name, replacing a file
 // with that name. After an error the old file is unchanged.
 func (f *File) Commit() error {
+	if f.object != nil {
+		return f.object.Commit()
+	}
 	err := errors.Join(f.file.Sync(), f.file.Close())
 	if err == nil {
 		err = Rename(f.file.Name(), f.path)
@@ -85,6 +110,9 @@ func (f *File) Commit() error {
 
 // Close removes the file unless it was committed.
 func (f *File) Close() error {
+	if f.object != nil {
+		return f.object.Close()
+	}
 	if f.file == nil {
 		return nil
 	}

@@ -32,6 +32,10 @@ func (s *Server) google(r *http.Request, f Fault) *http.Response {
 	if data == nil {
 		return answer(r, http.StatusNotFound, []byte("Not Found"))
 	}
+	if r.Method == http.MethodDelete {
+		s.Delete("/" + bucket + name)
+		return answer(r, http.StatusNoContent, nil)
+	}
 	version := generation(s.sum("/" + bucket + name))
 	if want := q.Get("ifGenerationMatch"); want != "" && want != version {
 		return answer(r, http.StatusPreconditionFailed, nil)

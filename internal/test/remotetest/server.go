@@ -1,6 +1,7 @@
-// Package remotetest has a server of objects in memory, with the interfaces of Amazon S3 and
-// Google Cloud Storage, and the faults that such servers have. It is an http.RoundTripper, so requests reach it
-// without a network, and a test in a bubble of package synctest may use it.
+// Package remotetest has a server of objects in memory, with the interfaces of Amazon S3, Google
+// Cloud Storage and Azure Blob Storage, and the faults that such servers have. It is an
+// http.RoundTripper, so requests reach it without a network, and a test in a bubble of package
+// synctest may use it.
 package remotetest
 
 import (
@@ -25,6 +26,10 @@ type Server struct {
 	mu       sync.Mutex
 	objects  map[string][]byte
 	sums     map[string][md5.Size]byte // MD5 sums by path
+	tags     map[string]string         // ETags of objects that were sent in parts
+	uploads  map[string]*upload        // keys are ids
+	blocks   map[string][]byte         // Azure's blocks by path and id
+	started  int                       // uploads so far
 	requests []string
 	sent     int64
 
@@ -37,16 +42,25 @@ type Fault struct {
 	Status      int           // an answer with this status in place of the object
 	Code        string        // S3's code of that answer
 	Region      string        // the region in that answer
-	CutAt       int64         // the connection is reset after this many bytes
+	CutAt       int64         // the connection is reset after this many bytes of the answer, or of what is sent
+	Lost        bool          // the request is carried out, and the connection is reset before the answer
 	EndAt       int64         // the body ends after this many bytes
 	Hang        bool          // there is no answer
 	IgnoreRange bool          // the whole object comes in place of a part
 	Delay       time.Duration // before the answer
 }
 
+// upload is an object that is sent in parts.
+type upload struct {
+	path  string
+	parts map[int][]byte // keys are S3's numbers
+	data  []byte         // what Google's session has
+	done  bool           // Google's object is complete
+}
+
 // NewServer returns a Server without objects.
 func NewServer() *Server {
-	return &Server{objects: map[string][]byte{}, sums: map[string][md5.Size]byte{}}
+	return &Server{objects: map[string][]byte{}, sums: map[string][md5.Size]byte{}, tags: map[string]string{}, uploads: map[string]*upload{}, blocks: map[string][]byte{}}
 }
 
 // Put stores an object.
@@ -54,6 +68,7 @@ func (s *Server) Put(path string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects[path], s.sums[path] = data, md5.Sum(data)
+	delete(s.tags, path)
 }
 
 // Object returns the bytes of an object, nil if there is none.
@@ -69,6 +84,16 @@ func (s *Server) sum(path string) [md5.Size]byte {
 	return s.sums[path]
 }
 
+// tag returns the ETag of an object.
+func (s *Server) tag(path string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tag := s.tags[path]; tag != "" {
+		return `"` + tag + `"`
+	}
+	return fmt.Sprintf(`"%x"`, s.sums[path])
+}
+
 // Requests returns the requests so far, as "GET /bucket/key".
 func (s *Server) Requests() []string {
 	s.mu.Lock()
@@ -81,48 +106,6 @@ func (s *Server) Sent() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
-}
-
-// RoundTrip answers a request.
-func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.mu.Lock()
-	n := len(s.requests)
-	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
-	s.mu.Unlock()
-	var f Fault
-	if s.Fault != nil {
-		f = s.Fault(n, r)
-	}
-	if f.Hang || f.Delay > 0 {
-		if err := wait(r.Context(), f); err != nil {
-			return nil, err
-		}
-	}
-	if f.Status != 0 {
-		return refusal(r, f), nil
-	}
-	switch {
-	case strings.HasPrefix(r.URL.Path, googlePath):
-		return s.google(r, f), nil
-	case r.Method == http.MethodPut:
-		return s.put(r)
-	case r.URL.Query().Has("list-type"):
-		return s.list(r), nil
-	}
-	return s.get(r, f), nil
-}
-
-func wait(ctx context.Context, f Fault) error {
-	var after <-chan time.Time
-	if !f.Hang {
-		after = time.After(f.Delay)
-	}
-	select {
-	case <-after:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // answer returns a response with a body.
@@ -150,7 +133,7 @@ func (s *Server) get(r *http.Request, f Fault) *http.Response {
 	if data == nil {
 		return refusal(r, Fault{Status: http.StatusNotFound, Code: "NoSuchKey"})
 	}
-	tag := fmt.Sprintf(`"%x"`, s.sum(r.URL.Path))
+	tag := s.tag(r.URL.Path)
 	if want := r.Header.Get("If-Match"); want != "" && want != tag {
 		return refusal(r, Fault{Status: http.StatusPreconditionFailed, Code: "PreconditionFailed"})
 	}
@@ -213,21 +196,6 @@ func (b *body) Read(p []byte) (int, error) {
 
 func (b *body) Close() error { return nil }
 
-// put stores the body of a request.
-func (s *Server) put(r *http.Request) (*http.Response, error) {
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if r.Header.Get("If-None-Match") == "*" && s.Object(r.URL.Path) != nil {
-		return refusal(r, Fault{Status: http.StatusPreconditionFailed, Code: "PreconditionFailed"}), nil
-	}
-	s.Put(r.URL.Path, data)
-	a := answer(r, http.StatusOK, nil)
-	a.Header.Set("ETag", fmt.Sprintf(`"%x"`, md5.Sum(data)))
-	return a, nil
-}
-
 // listed is S3's answer to a list. Two objects make a page.
 type listed struct {
 	XMLName               xml.Name `xml:"ListBucketResult"`
@@ -268,18 +236,4 @@ func (s *Server) list(r *http.Request) *http.Response {
 	a := answer(r, http.StatusOK, text)
 	a.Header.Set("Content-Type", "application/xml")
 	return a
-}
-
-// ServeHTTP answers a request that came over a connection. A body that a fault cuts resets
-// the connection.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a, err := s.RoundTrip(r)
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	maps.Copy(w.Header(), a.Header)
-	w.WriteHeader(a.StatusCode)
-	if _, err := io.Copy(w, a.Body); err != nil {
-		panic(http.ErrAbortHandler)
-	}
 }

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
 	"millrace/tfrecord"
 	"millrace/tfrecord/example"
 	"millrace/tfrecord/index"
@@ -30,8 +28,8 @@ type findings struct {
 // ends the whole inspection.
 func inspectFile(ctx context.Context, path string, o *Options) (*findings, error) {
 	f := &findings{file: File{Path: path}, stats: newStats()}
-	if info, err := os.Stat(path); err == nil {
-		f.file.Bytes = info.Size()
+	if size, err := sizeOf(path); err == nil {
+		f.file.Bytes = size
 	}
 	opts := &tfrecord.ReaderOptions{MaxRecordBytes: o.MaxRecordBytes}
 	opts.Compression = compression(path, opts)
@@ -70,7 +68,7 @@ func compression(path string, o *tfrecord.ReaderOptions) tfrecord.Compression {
 
 // startsGzip reports whether a file starts with the magic number of gzip.
 func startsGzip(path string) bool {
-	f, _, err := regularfile.OpenFile(path)
+	f, err := open(path)
 	if err != nil {
 		return false
 	}

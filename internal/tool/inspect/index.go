@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
@@ -53,7 +52,7 @@ func Index(ctx context.Context, path string, o *IndexOptions) (*IndexReport, err
 	for c, places := range byCompression(path, names) {
 		paths := make([]string, len(places))
 		for i, place := range places {
-			paths[i] = filepath.Join(path, names[place])
+			paths[i] = pathOf(path, names[place])
 		}
 		found, err := index.Scan(ctx, paths, o.scanOptions(c))
 		if found == nil {
@@ -71,7 +70,7 @@ func Index(ctx context.Context, path string, o *IndexOptions) (*IndexReport, err
 func byCompression(dir string, names []string) map[tfrecord.Compression][]int {
 	groups := make(map[tfrecord.Compression][]int)
 	for i, name := range names {
-		c := compression(filepath.Join(dir, name), &tfrecord.ReaderOptions{})
+		c := compression(pathOf(dir, name), &tfrecord.ReaderOptions{})
 		groups[c] = append(groups[c], i)
 	}
 	return groups

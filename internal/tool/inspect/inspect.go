@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -39,7 +38,7 @@ func Dataset(ctx context.Context, path string, o *Options) (*Report, error) {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
 		group.Go(func() (err error) {
-			found[i], err = inspectFile(ctx, filepath.Join(r.Path, name), o)
+			found[i], err = inspectFile(ctx, pathOf(r.Path, name), o)
 			if err == nil && name != "" {
 				found[i].file.Path = name
 			}

@@ -1,6 +1,9 @@
 package inspect
 
 import (
+	"context"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,7 +12,9 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/internal/base/regularfile"
 	"millrace/loaders/spec"
+	"millrace/remote"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -19,14 +24,20 @@ import (
 // returns the files whose names look like TFRecord files or, if there are none, the
 // files that begin with a record.
 func (r *Report) list() ([]string, error) {
-	info, err := os.Stat(r.Path)
-	if err != nil {
+	walk := r.walk
+	if remote.IsURL(r.Path) {
+		if _, err := remote.Default.Stat(context.Background(), r.Path); err == nil {
+			return []string{""}, nil
+		} else if !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(r.Path, "/") {
+			return nil, err
+		}
+		walk = r.walkObjects
+	} else if info, err := os.Stat(r.Path); err != nil {
 		return nil, ioError(r.Path, err)
-	}
-	if !info.IsDir() {
+	} else if !info.IsDir() {
 		return []string{""}, nil
 	}
-	names, others, err := r.walk()
+	names, others, err := walk()
 	if err != nil {
 		return nil, err
 	}
@@ -66,20 +77,68 @@ func (r *Report) walk() (names, others []string, err error) {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		switch {
-		case strings.HasSuffix(rel, spec.DataExtension):
-			names = append(names, rel)
-		case rel == spec.ManifestName:
-			r.HasManifest = true
-		case index.IsIndex(rel):
-		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), "."):
-			others = append(others, rel)
-		}
+		r.sort(rel, e.Type().IsRegular(), &names, &others)
 		return nil
 	})
 	slices.Sort(names)
 	slices.Sort(others)
 	return names, others, err
+}
+
+// walkObjects is walk for the objects below a URL.
+func (r *Report) walkObjects() (names, others []string, err error) {
+	folder := strings.TrimSuffix(r.Path, "/") + "/"
+	for o, err := range remote.Default.List(context.Background(), folder) {
+		if err != nil {
+			return nil, nil, err
+		}
+		r.sort(strings.TrimPrefix(o.URL, folder), true, &names, &others)
+	}
+	return names, others, nil
+}
+
+// sort adds a file to the list where it belongs, if it does.
+func (r *Report) sort(name string, regular bool, names, others *[]string) {
+	switch {
+	case strings.HasSuffix(name, spec.DataExtension):
+		*names = append(*names, name)
+	case name == spec.ManifestName:
+		r.HasManifest = true
+	case index.IsIndex(name):
+	case regular && !strings.HasPrefix(filepath.Base(name), "."):
+		*others = append(*others, name)
+	}
+}
+
+// sizeOf returns the size of a file, which may be a URL.
+func sizeOf(path string) (int64, error) {
+	if remote.IsURL(path) {
+		info, err := remote.Default.Known(context.Background(), path)
+		return info.Size, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// open opens a file, which may be a URL.
+func open(path string) (io.ReadCloser, error) {
+	if remote.IsURL(path) {
+		return remote.Open(context.Background(), path)
+	}
+	f, _, err := regularfile.OpenFile(path)
+	return f, err
+}
+
+// pathOf returns the path of a file of a folder, which may be a URL. The name "" stands for the
+// path itself.
+func pathOf(folder, name string) string {
+	if name == "" {
+		return folder
+	}
+	return remote.Join(folder, name)
 }
 
 // ignored adds a note about other files that also look like data files.
@@ -96,8 +155,8 @@ func (r *Report) ignored(names, likely []string) {
 
 // holdsRecords reports whether a file begins with a record.
 func (r *Report) holdsRecords(name string) bool {
-	path, o := filepath.Join(r.Path, name), &tfrecord.ReaderOptions{}
-	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+	path, o := pathOf(r.Path, name), &tfrecord.ReaderOptions{}
+	if size, err := sizeOf(path); err != nil || size == 0 {
 		return false
 	}
 	return readable(path, o, compression(path, o))

@@ -44,7 +44,7 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 		p.verbosely("sandbox: off")
 		return nil
 	}
-	policy := *needs
+	policy := withoutURLs(needs)
 	policy.Read = append(append(policy.Read, p.sandbox.read...), p.runtimePaths()...)
 	policy.Write = append(slices.DeleteFunc(policy.Write, missing), p.sandbox.write...)
 	policy.Rename = slices.DeleteFunc(policy.Rename, missing)
@@ -58,6 +58,20 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	}
 	p.verbosely("sandbox: %s", protection)
 	return nil
+}
+
+// withoutURLs returns a policy with connections in place of the paths that are URLs.
+func withoutURLs(needs *sandbox.Policy) sandbox.Policy {
+	policy, urls := *needs, false
+	for _, paths := range []*[]string{&policy.Read, &policy.Write, &policy.Rename} {
+		urls = urls || slices.ContainsFunc(*paths, remote.IsURL)
+		*paths = slices.DeleteFunc(slices.Clone(*paths), remote.IsURL)
+	}
+	if urls {
+		policy.Connect = true
+		policy.Read = append(policy.Read, credentials()...)
+	}
+	return policy
 }
 
 // missing reports whether a path does not exist. The command's own error for a missing

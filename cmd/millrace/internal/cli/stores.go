@@ -2,12 +2,13 @@ package cli
 
 import (
 	"millrace/remote"
+	"millrace/remote/az"
 	"millrace/remote/gs"
 	"millrace/remote/s3"
 	"millrace/remote/web"
 )
 
-// RegisterStores registers the stores that the program reads: http, https, s3 and gs. getenv
+// RegisterStores registers the stores that the program reads: http, https, s3, gs and az. getenv
 // returns the variables with their settings. With MILLRACE_GS=tensorflow TensorFlow's own
 // reader has gs. A setting that is wrong is the error of each
 // request to the store.
@@ -19,6 +20,11 @@ func RegisterStores(getenv func(string) string) {
 		remote.Register("s3", remote.Unusable(err))
 	} else {
 		remote.Register("s3", buckets)
+	}
+	if blobs, err := az.New(&az.Options{Getenv: getenv}); err != nil {
+		remote.Register("az", remote.Unusable(err))
+	} else {
+		remote.Register("az", blobs)
 	}
 	if getenv("MILLRACE_GS") == "tensorflow" {
 		return

@@ -11,6 +11,7 @@ import (
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/base/figures"
 	"millrace/internal/tool/convert"
+	"millrace/remote"
 	"millrace/sandbox"
 	"millrace/tfrecord"
 )
@@ -47,7 +48,8 @@ With --manifest the records are as that manifest says, and a value that does not
 fit is an error. Columns that it does not name are left out.
 
 DIR appears when all is converted. After a kill, or SIGINT, the same command
-goes on after the last whole shard.`,
+goes on after the last whole shard. DIR may be a URL such as s3://BUCKET/FOLDER:
+each shard appears when it is whole, and __manifest__.json last.`,
 		Example: `  millrace convert songs.csv --out songs
   millrace convert day1.ndjson day2.ndjson --out days --shards 16 --compression gzip
   millrace convert prices.csv --out prices --manifest manifest.json
@@ -137,6 +139,14 @@ func (f *convertFlags) choose(c *cobra.Command) error {
 	return nil
 }
 
+// parent returns the folder of an output, or its URL.
+func parent(out string) string {
+	if remote.IsURL(out) {
+		return out
+	}
+	return filepath.Dir(filepath.Clean(out))
+}
+
 // convertFiles converts files and prints the result.
 func convertFiles(ctx context.Context, p *cli.Program, inputs []string, flags *convertFlags) error {
 	m := p.NewMeter("convert")
@@ -150,7 +160,7 @@ func convertFiles(ctx context.Context, p *cli.Program, inputs []string, flags *c
 		m.Add(now - done)
 		done = now
 	}
-	needs := &sandbox.Policy{Read: append(cli.Folders(inputs...), flags.Manifest), Write: []string{filepath.Dir(filepath.Clean(flags.out))}}
+	needs := &sandbox.Policy{Read: append(cli.Folders(inputs...), flags.Manifest), Write: []string{parent(flags.out)}}
 	if err := p.Confine(needs); err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ func indexCommand(p *cli.Program) *cobra.Command {
 fits it. A loader with an index need not walk through the file to count its
 records, and can read any record by its number.
 
+DATASET_DIR may be a URL such as s3://BUCKET/FOLDER. Then the files are read
+once, from their beginning to their end.
+
 The index of FILE is FILE.millrace-index, beside it or, if that folder cannot be
 written, in the user's cache directory. It takes 4 bytes a record. An index is
 used only while the file's size, its modification time and a sample of its

@@ -6,6 +6,7 @@ import (
 
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/loaders"
+	"millrace/remote"
 	"millrace/sandbox"
 	"millrace/serving"
 )
@@ -16,6 +17,10 @@ import (
 func (f *serveFlags) needs(models []serving.ModelConfig, plans map[string]*loaders.Plan) *sandbox.Policy {
 	needs := &sandbox.Policy{}
 	for _, m := range models {
+		if remote.IsURL(m.BasePath) {
+			needs.Read = append(needs.Read, m.BasePath)
+			continue
+		}
 		needs.Read = append(needs.Read, versions(m.BasePath)...)
 		if above := filepath.Dir(m.BasePath); f.configFile != "" && above != "/" && above != "." { // a new model is usually put next to others
 			needs.Read = append(needs.Read, cli.Expected(above))
