@@ -55,14 +55,19 @@ func TestTextsAtOnce(t *testing.T) {
 		steps []fixture.Object
 		args  fixture.Object
 	}{
-		"words":    {[]fixture.Object{step("lower", fixture.Object{}), words, lookup, step("slice", fixture.Object{"slice": "[:4]"})}, padding(-1)},
-		"fixed":    {[]fixture.Object{words, lookup, {"type": "rename", "tensor": "id", "to_name": "number", "args": fixture.Object{}}}, padding(9)},
-		"commas":   {[]fixture.Object{step("split", fixture.Object{"sep": ","})}, with(padding(-1), fixture.Object{"drop_remainder": true})},
-		"bytes":    {[]fixture.Object{step("split_bytes", fixture.Object{})}, with(padding(-1), fixture.Object{"shuffle": true, "shuffle_mode": "exact", "epochs": 2})},
-		"points":   {[]fixture.Object{step("unicode_decode", fixture.Object{}), {"type": "clip", "tensor": "text", "args": fixture.Object{"min": 33, "max": 128}}}, padding(-1)},
-		"pairs":    {[]fixture.Object{words, step("ngrams", fixture.Object{"width": 2}), step("hash", fixture.Object{"buckets": 100})}, padding(-1)},
-		"measured": {[]fixture.Object{words}, with(padding(-1), fixture.Object{"secondary_features": []fixture.Object{{"to_name": "n", "type": "lengths", "args": fixture.Object{"tensor": "text"}}, {"to_name": "m", "type": "mask", "args": fixture.Object{"tensor": "text"}}}})},
-		"alone":    {[]fixture.Object{words}, fixture.Object{"target_batch_size": 1}},
+		"words": {[]fixture.Object{step("lower", fixture.Object{}), words, lookup, step("slice", fixture.Object{"slice": "[:4]"})}, padding(-1)},
+		"lower words": {[]fixture.Object{words, step("slice", fixture.Object{"slice": ":5"}), step("lower", fixture.Object{}), step("slice", fixture.Object{"slice": ":3"}),
+			step("lookup", fixture.Object{"vocabulary": []string{"cat", "", "the", "a"}, "start": 7})}, padding(-1)},
+		"lower commas": {[]fixture.Object{step("lower", fixture.Object{}), step("split", fixture.Object{"sep": "c"}), step("lower", fixture.Object{}),
+			step("lookup", fixture.Object{"vocabulary": []string{"at ", "", "the "}, "start": 1, "oov": 2})}, padding(-1)},
+		"all but one": {[]fixture.Object{words, step("slice", fixture.Object{"slice": ":-1"}), lookup}, padding(-1)},
+		"fixed":       {[]fixture.Object{words, lookup, {"type": "rename", "tensor": "id", "to_name": "number", "args": fixture.Object{}}}, padding(9)},
+		"commas":      {[]fixture.Object{step("split", fixture.Object{"sep": ","})}, with(padding(-1), fixture.Object{"drop_remainder": true})},
+		"bytes":       {[]fixture.Object{step("split_bytes", fixture.Object{})}, with(padding(-1), fixture.Object{"shuffle": true, "shuffle_mode": "exact", "epochs": 2})},
+		"points":      {[]fixture.Object{step("unicode_decode", fixture.Object{}), {"type": "clip", "tensor": "text", "args": fixture.Object{"min": 33, "max": 128}}}, padding(-1)},
+		"pairs":       {[]fixture.Object{words, step("ngrams", fixture.Object{"width": 2}), step("hash", fixture.Object{"buckets": 100})}, padding(-1)},
+		"measured":    {[]fixture.Object{words}, with(padding(-1), fixture.Object{"secondary_features": []fixture.Object{{"to_name": "n", "type": "lengths", "args": fixture.Object{"tensor": "text"}}, {"to_name": "m", "type": "mask", "args": fixture.Object{"tensor": "text"}}}})},
+		"alone":       {[]fixture.Object{words}, fixture.Object{"target_batch_size": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := texts(t)

@@ -103,17 +103,26 @@ func (l *lookup) Prepare(s *graph.Scope) tfbridge.Output {
 		return tfbridge.Output{}
 	}
 	words := s.Const(l.words)
-	numbers := graph.Range(s, s.Const(int64(0)), s.Const(int64(len(l.words))), s.Const(int64(1)))
+	numbers := graph.Range(s, s.Const(l.start), s.Const(l.end()), s.Const(int64(1)))
 	fill := s.AddOperation(tfbridge.OpSpec{Type: "InitializeTableV2", Input: []tfbridge.Input{table, words, numbers}})
 	return graph.Identity(s.WithControlDependencies(fill), table)
 }
 
-// Build looks the words up, and hashes those that are not found.
+// end returns the number after those of the vocabulary.
+func (l *lookup) end() int64 { return l.start + int64(len(l.words)) }
+
+// Build looks the words up, and hashes those that are not found if there is more than one
+// number for them.
 func (l *lookup) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	find := func(missing tfbridge.Output) tfbridge.Output {
+		return b.Op1("LookupTableFindV2", map[string]any{"Tin": tfbridge.String, "Tout": tfbridge.Int64}, b.Prepared, in[0], missing)
+	}
+	if l.oov == 1 {
+		return find(b.Const(l.end()))
+	}
 	missing := b.Const(int64(-1))
-	found := b.Op1("LookupTableFindV2", map[string]any{"Tin": tfbridge.String, "Tout": tfbridge.Int64}, b.Prepared, in[0], missing)
+	found := find(missing)
 	hashed := b.Op1("StringToHashBucketFast", map[string]any{"num_buckets": l.oov}, in[0])
-	others := b.Tensor(hashed).Add(b.Const(int64(len(l.words)))).Output()
-	number := b.Op1("SelectV2", nil, b.Op1("NotEqual", nil, found, missing), found, others)
-	return b.Tensor(number).Add(b.Const(l.start)).Output()
+	others := b.Tensor(hashed).Add(b.Const(l.end())).Output()
+	return b.Op1("SelectV2", nil, b.Op1("NotEqual", nil, found, missing), found, others)
 }
