@@ -108,7 +108,7 @@ func (l *lookup) Prepare(s *graph.Scope) tfbridge.Output {
 	return graph.Identity(s.WithControlDependencies(fill), table)
 }
 
-// end returns the number after those of the vocabulary.
+// end returns the number after the vocabulary.
 func (l *lookup) end() int64 { return l.start + int64(len(l.words)) }
 
 // Build looks the words up, and hashes those that are not found if there is more than one
