@@ -49,8 +49,8 @@ func payload(t *testing.T, web *endpoint, signature string, b []byte) (int, stri
 
 // TestServerSurvivesHostileTensors sends, to a model that parses tensors of its
 // requests, a variant with false contents, which would crash the server, and spoiled
-// TensorProtos. Each is answered by a value or by 400, and normal requests get their
-// values.
+// TensorProtos. Each is answered by a value or by 400, or by 429 if its answer would be
+// larger than the memory of requests; and normal requests get their values.
 func TestServerSurvivesHostileTensors(t *testing.T) {
 	web := start(t, nil, "payloads")
 	status, text := payload(t, web, "single", corrupt.LyingVariant())
@@ -63,7 +63,8 @@ func TestServerSurvivesHostileTensors(t *testing.T) {
 		b := corrupt.MutateTensor(rng)
 		for _, signature := range []string{"single", "texts"} {
 			status, text := payload(t, web, signature, b)
-			if answered[status]++; status != http.StatusOK && status != http.StatusBadRequest {
+			tooLarge := status == http.StatusTooManyRequests && strings.Contains(text, "the request takes at least") // the long form finds some
+			if answered[status]++; status != http.StatusOK && status != http.StatusBadRequest && !tooLarge {
 				t.Errorf("signature %s, bytes %x: %d %s", signature, b, status, text)
 			}
 		}

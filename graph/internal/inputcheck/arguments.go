@@ -75,6 +75,9 @@ type check struct {
 func (c *check) keep(rules []argcheck.Rule) error {
 	n := c.node
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r argcheck.Rule) bool {
+		if name, want, ok := r.OfBool(); ok {
+			return n.GetAttr()[name].GetB() != want
+		}
 		name, ok := r.OfStrings()
 		return ok && n.GetAttr()[name].GetType() != tfproto.DataType_DT_STRING
 	})

@@ -39,8 +39,11 @@ type Rule struct {
 	attr        string // the rule applies to nodes with this attribute unset or equal to attrIs; "": to all nodes
 	attrIs      int64
 	ofStrings   bool // attrIs is the dtype of strings, and the attribute must be set to it
+	ofBool      bool // the attribute is a bool, and must be attrIs; unset it is false
 	left, right term
 	relation    string
+	or          int64 // another number that the left side may be, if there is one
+	hasOr       bool
 }
 
 // term is a number that a rule compares.
@@ -58,11 +61,15 @@ func (r Rule) String() string { return r.text }
 // Attr returns the attribute that must be unset or have a given value for the rule to
 // apply. The name is empty if the rule always applies.
 func (r Rule) Attr() (name string, value int64) {
-	if r.ofStrings {
+	if r.ofStrings || r.ofBool {
 		return "", 0
 	}
 	return r.attr, r.attrIs
 }
+
+// OfBool returns the attribute that must be a bool of the given value for the rule to
+// apply. An attribute that is unset is false.
+func (r Rule) OfBool() (attr string, want, ok bool) { return r.attr, r.attrIs != 0, r.ofBool }
 
 // OfStrings returns the attribute that must be the dtype of strings for the rule to
 // apply.
@@ -74,7 +81,7 @@ func (r Rule) For(n int) []Rule {
 	if r.left.function == "joined" || r.left.function == "crossed" {
 		r.left.input = n
 		r.text = fmt.Sprintf("%s(%d)%s", r.left.function, n, r.text[strings.Index(r.text, ")")+1:])
-		r.attr, r.ofStrings = "", false
+		r.attr, r.ofStrings, r.ofBool = "", false, false
 		return []Rule{r}
 	}
 	if r.left.input >= 0 && !r.left.onward {
@@ -88,7 +95,7 @@ func (r Rule) For(n int) []Rule {
 	for i := max(from, 0); i <= to; i++ {
 		one := r
 		one.left.input, one.left.onward = i, false
-		one.attr, one.ofStrings = "", false
+		one.attr, one.ofStrings, one.ofBool = "", false, false
 		one.text = fmt.Sprintf("%s(%d)%s", r.left.function, i, r.text[strings.Index(r.text, ")")+1:])
 		all = append(all, one)
 	}
@@ -104,7 +111,7 @@ func (r Rule) Handle() (input int, attr string, ok bool) {
 // Rank returns the input whose rank must be a constant number, if the rule requires
 // that.
 func (r Rule) Rank() (input, rank int, ok bool) {
-	return r.left.input, int(r.right.add), r.left.function == "rank" && r.relation == "=" && r.right.function == ""
+	return r.left.input, int(r.right.add), r.left.function == "rank" && r.relation == "=" && r.right.function == "" && !r.hasOr
 }
 
 // Inputs returns the inputs that the rule reads.
@@ -117,7 +124,7 @@ func (r Rule) Inputs() []int {
 		}
 	}
 	switch r.left.function {
-	case "fills", "repeats", "picks":
+	case "fills", "repeats", "picks", "offset":
 		inputs = append(inputs, 0)
 	case "filledwith":
 		inputs = append(inputs, 1)
@@ -166,8 +173,8 @@ func parse(table string) (map[string][]Rule, error) {
 }
 
 var (
-	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string)\])?(dtype|rank|size|value|last|fills|bytes|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
-	termForm = regexp.MustCompile(`^(?:(rank|size|last)\((\d+)\))?([+-]?\d+)?$`)
+	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false)\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|step|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
+	termForm = regexp.MustCompile(`^(?:(rank|size|last|first|slice)\((\d+)\))?([+-]?\d+)?$`)
 )
 
 // Parse reads one rule.
@@ -178,13 +185,23 @@ func Parse(s string) (Rule, error) {
 	}
 	r := Rule{text: s, attr: m[1], relation: m[6], left: term{function: m[3], onward: m[5] == "+"}}
 	r.attrIs, _ = strconv.ParseInt(m[2], 10, 64)
-	r.ofStrings = m[2] == "string"
+	r.ofStrings, r.ofBool = m[2] == "string", m[2] == "true" || m[2] == "false"
+	if m[2] == "true" {
+		r.attrIs = 1
+	}
 	r.left.input, _ = strconv.Atoi(m[4])
 	if r.left.function == "dtype" {
 		r.right.attr = m[7]
 		return r, nil
 	}
-	t := termForm.FindStringSubmatch(m[7])
+	first, second, hasOr := strings.Cut(m[7], "|")
+	if r.hasOr = hasOr; hasOr {
+		var err error
+		if r.or, err = strconv.ParseInt(second, 10, 64); err != nil {
+			return Rule{}, fmt.Errorf("%q is not a rule: %q is not a number", s, second)
+		}
+	}
+	t := termForm.FindStringSubmatch(first)
 	if t == nil {
 		return Rule{}, fmt.Errorf("%q is not a rule: %q is not a number", s, m[7])
 	}

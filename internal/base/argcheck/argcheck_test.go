@@ -18,7 +18,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, table := range []string{"A", "A rank(0)=1\nA rank(0)=1", "A rank(0)", "A rank(x)=1", "A shape(0)=1", "A rank(0)=size", "A rank(0)=9999999999x"} {
+	for _, table := range []string{"A", "A rank(0)=1\nA rank(0)=1", "A rank(0)", "A rank(x)=1", "A shape(0)=1", "A rank(0)=size", "A rank(0)=9999999999x", "A size(0)=4|x"} {
 		if _, err := parse(table); err == nil {
 			t.Errorf("parse(%q): no error", table)
 		}
@@ -28,6 +28,9 @@ func TestParse(t *testing.T) {
 func TestCheck(t *testing.T) {
 	scalar := func(dt dtype.DataType, ints []int32, longs []int64) Arg {
 		return Arg{DType: dt, Data: Integers(ints, longs)}
+	}
+	rows := func(n, each int64, longs ...int64) Arg {
+		return Arg{DType: dtype.Int64, Shape: []int64{n, each}, Data: Integers(nil, longs)}
 	}
 	for _, tt := range []struct {
 		rule string
@@ -56,6 +59,25 @@ func TestCheck(t *testing.T) {
 		{"filledwith(0)<=7", []Arg{scalar(dtype.Int32, []int32{2, 2}, nil), {Longest: 2}}, "is 8"},
 		{"picks(1)<=7", []Arg{{Shape: []int64{9, 2}, Bytes: 30, Longest: 2}, {Shape: []int64{2}}}, "is 8"},
 		{"picks(1)<=7", []Arg{{Shape: []int64{2, 2}, Bytes: 3, Longest: 2}, {Shape: []int64{2}}}, ""},
+		{"value(0)<=first(1)", []Arg{scalar(dtype.Int32, []int32{3}, nil), {Shape: []int64{3, 9}}}, ""},
+		{"value(0)<=first(1)", []Arg{scalar(dtype.Int32, []int32{4}, nil), {Shape: []int64{3, 9}}}, "must be <= 3"},
+		{"value(0)<=slice(1)-1", []Arg{scalar(dtype.Int32, []int32{5}, nil), {Shape: []int64{9, 3, 2}}}, ""},
+		{"value(0)<=slice(1)-1", []Arg{scalar(dtype.Int32, []int32{6}, nil), {Shape: []int64{9, 3, 2}}}, "must be <= 5"},
+		{"size(0)=4|2", []Arg{{Shape: []int64{2}}}, ""},
+		{"size(0)=4|2", []Arg{{Shape: []int64{3}}}, "the number of elements of input 0 is 3; it must be = 4 or 2"},
+		{"product(0)<=7", []Arg{scalar(dtype.Int32, []int32{3, 0, 2}, nil)}, ""},
+		{"product(0)<=7", []Arg{scalar(dtype.Int64, nil, []int64{1 << 62, 4})}, "the product of all elements of input 0 is 9223372036854775807"},
+		{"step(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{0, 3, 3, 9})}, ""},
+		{"step(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{-1, 3})}, "the difference of two elements of input 0 is -1"},
+		{"step(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{0, 3, 2})}, "is -1"},
+		{"first(0)<=7", []Arg{{Shape: []int64{8, 1}}}, "the first dimension of input 0 is 8"},
+		{"memory(0)<=64", []Arg{{DType: dtype.Double, Shape: []int64{2, 4}}}, ""},
+		{"memory(0)<=64", []Arg{{DType: dtype.Double, Shape: []int64{3, 3}}}, "the number of bytes of input 0 is 72"},
+		{"memory(0)<=64", []Arg{{DType: dtype.String, Shape: []int64{3}, Bytes: 65}}, "is 65"},
+		{"offset(1)<=3", []Arg{{Shape: []int64{2, 4}}, rows(2, 1, 3, 7)}, ""},
+		{"offset(1)<=3", []Arg{{Shape: []int64{2, 4}}, rows(2, 1, 3, 8)}, "in the rows before of input 1 is 4"},
+		{"offset(1)>=0", []Arg{{Shape: []int64{2, 4}}, rows(2, 1, 3, 3)}, "is -1"},
+		{"offset(1)>=0", []Arg{{Shape: []int64{2, 4}}, rows(2, 1, -5, 4)}, "is -5"},
 		{"value(0)<=7", []Arg{scalar(dtype.Int32, []int32{-1, 7}, nil)}, ""},
 		{"value(0)<=7", []Arg{scalar(dtype.Int32, []int32{1, 8}, nil)}, "the value of input 0 is 8"},
 		{"value(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{-5})}, "the value of input 0 is -5"},

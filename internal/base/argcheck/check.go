@@ -2,6 +2,7 @@ package argcheck
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
@@ -17,9 +18,13 @@ func (r Rule) Check(arg func(i int) Arg) error {
 		return nil // the kernel returns an error for such an argument
 	}
 	for _, v := range left {
-		if holds := v == right[0] || r.relation == "<=" && v < right[0] || r.relation == ">=" && v > right[0]; !holds {
-			return millrace.Errorf(millrace.ErrSchema, "the %s of input %d is %d; it must be %s %d, or the operation ends the process",
-				names[r.left.function], r.left.input, v, r.relation, right[0])
+		if holds := v == right[0] || r.hasOr && v == r.or || r.relation == "<=" && v < right[0] || r.relation == ">=" && v > right[0]; !holds {
+			or := ""
+			if r.hasOr {
+				or = fmt.Sprintf(" or %d", r.or)
+			}
+			return millrace.Errorf(millrace.ErrSchema, "the %s of input %d is %d; it must be %s %d%s, or the operation ends the process",
+				names[r.left.function], r.left.input, v, r.relation, right[0], or)
 		}
 	}
 	return nil
@@ -27,6 +32,7 @@ func (r Rule) Check(arg func(i int) Arg) error {
 
 var names = map[string]string{"rank": "rank", "size": "number of elements", "value": "value", "last": "last dimension",
 	"fills": "number of bytes for all elements of input 0, each as long as a value", "bytes": "number of bytes of all strings",
+	"memory": "number of bytes", "product": "product of all elements", "first": "first dimension", "step": "difference of two elements", "offset": "value less the elements of input 0 in the rows before",
 	"repeats": "number of bytes of the strings of input 0, repeated as it says", "filledwith": "number of bytes of all strings that it asks for",
 	"picks":  "number of bytes of as many strings of input 0 as it may pick",
 	"joined": "number of bytes of all strings together, of inputs below", "crossed": "number of bytes of all strings together, of inputs below"}
@@ -49,12 +55,28 @@ func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
 			return nil, false
 		}
 		return []int64{a.Shape[len(a.Shape)-1] + t.add}, true
+	case "first", "slice":
+		if len(a.Shape) == 0 {
+			return nil, false
+		}
+		if t.function == "first" {
+			return []int64{a.Shape[0] + t.add}, true
+		}
+		return []int64{Arg{Shape: a.Shape[1:]}.size() + t.add}, true
 	case "size":
 		n := int64(1)
 		for _, d := range a.Shape {
 			n *= d
 		}
 		return []int64{n + t.add}, true
+	case "memory":
+		return []int64{times(a.size(), int64(a.DType.Size())) + a.Bytes}, true
+	case "offset":
+		return offsets(a, arg(0))
+	case "product":
+		return product(a, 1)
+	case "step":
+		return steps(a)
 	case "fills":
 		return fills(a, arg(0))
 	case "bytes":
@@ -82,6 +104,39 @@ func fills(value, of Arg) (all []int64, known bool) {
 			continue
 		}
 		all[i] = v * n
+	}
+	return all, known
+}
+
+// offsets returns each value less the elements of another argument in the rows before
+// the value's row.
+func offsets(values, of Arg) (all []int64, known bool) {
+	all, known = integers(values)
+	if !known || len(values.Shape) == 0 || len(of.Shape) == 0 || len(all) == 0 {
+		return all, known
+	}
+	row, slice := Arg{Shape: values.Shape[1:]}.size(), Arg{Shape: of.Shape[1:]}.size()
+	for i := range all {
+		switch before := times(int64(i)/row, slice); {
+		case all[i] < 0:
+		case all[i] < before:
+			all[i] = -1
+		default:
+			all[i] -= before
+		}
+	}
+	return all, known
+}
+
+// steps returns each value less the one before, and the first value.
+func steps(values Arg) (all []int64, known bool) {
+	all, known = integers(values)
+	for i := len(all) - 1; i > 0; i-- {
+		if all[i] >= all[i-1] {
+			all[i] = 0 // the difference may not fit
+		} else {
+			all[i] = -1
+		}
 	}
 	return all, known
 }
