@@ -134,6 +134,9 @@ func TestArrangedAtOnce(t *testing.T) {
 		step("squeeze", "more", "less", fixture.Object{"axis": 0}),
 		step("expand_dims", "id", "ids", fixture.Object{"axis": 0}),
 		step("multi_hot", "ids", "hot", fixture.Object{"depth": 12}),
+		{"type": "constant", "to_name": "ones", "args": fixture.Object{"dtype": "string", "shape": []int{2}, "value": "one"}},
+		step("join", "ones", "joined", fixture.Object{"separator": "+"}),
+		both("join", "joined", "ones", "joints", fixture.Object{"separator": "-"}),
 	}
 	f := fixture.New(t)
 	f.WriteRecords(t, "a.tfrecords", fixture.Records(0, 8)...)
@@ -148,6 +151,23 @@ func TestArrangedAtOnce(t *testing.T) {
 	for engine, l := range map[string]*loaders.Loader{"native": native, "general": general} {
 		if got, _ := textsOf(t, l, nil); !slices.Equal(got, want) {
 			t.Errorf("%s\n got %s\nwant %s", engine, got, want)
+		}
+	}
+}
+
+// A constant has a row for each example where every other tensor is dropped.
+func TestConstantAlone(t *testing.T) {
+	testruntime.Need(t)
+	f := fixture.New(t)
+	f.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
+	f.Args["processing_steps"] = []fixture.Object{
+		{"type": "drop", "tensor": "xs"}, {"type": "drop", "tensor": "id"},
+		{"type": "constant", "to_name": "one", "args": fixture.Object{"dtype": "int32", "shape": []int{1}, "value": 1}},
+	}
+	want := []string{"one [2 1] [[1] [1]]\n", "one [1 1] [[1]]\n"}
+	for engine, l := range map[string]*loaders.Loader{"native": openSequence(t, f), "general": openGeneral(t, f)} {
+		if got, _ := textsOf(t, l, nil); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", engine, got, want)
 		}
 	}
 }

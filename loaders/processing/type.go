@@ -104,6 +104,7 @@ type Site struct {
 	*graph.Scope
 	Seed        tfbridge.Output // the pair of int64 that the step's draws follow from; set for random steps only
 	Prepared    tfbridge.Output // what Prepare returned; set for a step that is [Prepared]
+	Rows        tfbridge.Output // the number of examples, int64; set for a [Batched] step on a batch
 	Portable    bool            // bytes are decoded without a check, which whoever runs the graph makes
 	DecodeLimit int64           // bytes that a decoder may make of an example's bytes; 0 means the default
 	NoGo        bool            // the graph runs in other processes, so that no operation may call Go

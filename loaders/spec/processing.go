@@ -105,7 +105,7 @@ func (s Step) Batchable() bool {
 func (s Step) Arranges() bool {
 	_, ok := s.Action.(processing.Batched)
 	unknown := func(t TensorSpec) bool { return slices.Contains(t.Shape, -1) }
-	return ok && len(s.In) > 0 && !slices.ContainsFunc(s.In, unknown)
+	return ok && !slices.ContainsFunc(s.In, unknown)
 }
 
 // MakesRows reports whether the step makes a vector of each example whose length the values
@@ -125,12 +125,14 @@ func (s *Spec) StepsSingly() bool {
 // are windows or go to buckets come apart. What a step makes of a batch is cut into no windows,
 // buckets or chunks.
 func Singly(steps iter.Seq[Step], lists, apart, cut bool) bool {
-	filters, rows := false, false
+	filters, rows, drops := false, false, false
 	for x := range steps {
-		if !x.Batchable() || x.Arranges() && (apart || cut) {
+		// After a drop there may be no tensor from which a constant could take the number of rows.
+		if !x.Batchable() || x.Arranges() && (apart || cut || len(x.Reads) == 0 && drops) {
 			return true
 		}
 		filters, rows = filters || x.Filters(), rows || x.MakesRows()
+		drops = drops || x.Writes == "" && len(x.Drops) > 0
 	}
 	return filters && (lists || apart || rows) || rows && (apart || cut)
 }

@@ -34,7 +34,9 @@ func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int)
 	} else if x.Filters() {
 		x.filter(s, values, lead)
 	} else if x.Writes != "" {
-		values[x.Writes] = x.build(s, lead, func(name string) tfbridge.Output { return values[name] })
+		values[x.Writes] = x.build(s, lead, func(name string) tfbridge.Output { return values[name] }, func() tfbridge.Output {
+			return column.Column{Values: values[slices.Min(slices.Collect(maps.Keys(values)))]}.Rows(s)
+		})
 	}
 	for _, name := range x.Drops {
 		delete(values, name)
@@ -54,8 +56,9 @@ func (x step) rows(s *graph.Scope, c column.Column) column.Column {
 	return made
 }
 
-// build builds the step on tensors with lead axes in front of the axes of an example.
-func (x step) build(s *graph.Scope, lead int, tensor func(name string) tfbridge.Output) tfbridge.Output {
+// build builds the step on tensors with lead axes in front of the axes of an example. rows adds the
+// number of examples in a batch.
+func (x step) build(s *graph.Scope, lead int, tensor func(name string) tfbridge.Output, rows func() tfbridge.Output) tfbridge.Output {
 	var in []tfbridge.Output
 	for _, name := range x.Reads {
 		in = append(in, tensor(name))
@@ -71,6 +74,9 @@ func (x step) build(s *graph.Scope, lead int, tensor func(name string) tfbridge.
 		site.Prepared = x.target.Prepare(x.Index, p)
 	}
 	if b, ok := x.Action.(processing.Batched); ok {
+		if lead > 0 {
+			site.Rows = rows()
+		}
 		return b.Func(site, in, lead)
 	}
 	return x.Action.Build(site, in)
@@ -109,8 +115,13 @@ func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
 	} else if x.Writes != "" && (!x.Batchable() || x.Arranges() && x.readsRagged(columns)) {
 		columns[x.Writes] = x.single(s, columns)
 	} else if x.Writes != "" {
-		values := x.build(s, 1, func(name string) tfbridge.Output { return columns[name].Values })
-		columns[x.Writes] = column.Column{Values: values, Splits: columns[x.Reads[0]].Splits}
+		made := column.Column{Values: x.build(s, 1, func(name string) tfbridge.Output { return columns[name].Values }, func() tfbridge.Output {
+			return columns[slices.Min(slices.Collect(maps.Keys(columns)))].Rows(s)
+		})}
+		if len(x.Reads) > 0 {
+			made.Splits = columns[x.Reads[0]].Splits
+		}
+		columns[x.Writes] = made
 	}
 	for _, name := range x.Drops {
 		delete(columns, name)
@@ -130,7 +141,7 @@ func (x step) single(s *graph.Scope, columns map[string]column.Column) column.Co
 			return c.Values
 		}
 		return graph.Subscript(s, c.Values, graph.At(0))
-	})
+	}, nil)
 	if shape := x.Result().Shape; len(shape) == 0 || shape[0] >= 0 {
 		return column.Column{Values: graph.ExpandDims(s, y, 0)}
 	}

@@ -34,8 +34,8 @@ func (a *JoinArgs) Check(c *processing.Context) processing.Step {
 		return nil
 	}
 	rank := len(t.Shape)
-	return processing.Fold{What: what, To: processing.Tensor{DType: t.DType, Shape: t.Shape[:rank-1]}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		return b.Op1("ReduceJoin", map[string]any{"separator": a.Separator}, in[0], b.Const(int32(rank-1)))
+	return processing.Batched{What: what, To: processing.Tensor{DType: t.DType, Shape: t.Shape[:rank-1]}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		return b.Op1("ReduceJoin", map[string]any{"separator": a.Separator}, in[0], b.Const(int32(lead+rank-1)))
 	}}
 }
 
@@ -60,7 +60,19 @@ func (a *JoinArgs) several(c *processing.Context, what string) processing.Step {
 			shape = joined
 		}
 	}
-	return processing.Fold{What: what, To: processing.Tensor{DType: dtype.String, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	return processing.Batched{What: what, To: processing.Tensor{DType: dtype.String, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
+		if lead > 0 { // the operation takes tensors of one shape, and scalars: a batch of scalars is none
+			in = slices.Clone(in)
+			for i := range in {
+				for range len(shape) - len(c.In[i].Shape) {
+					in[i] = b.Op1("ExpandDims", nil, in[i], b.Const(int32(lead)))
+				}
+				if len(c.In[i].Shape) < len(shape) {
+					whole := b.Op1("ConcatV2", nil, tfbridge.OutputList{b.Op1("ExpandDims", nil, b.Rows, b.Const(int32(0))), b.Const(shape)}, b.Const(int32(0)))
+					in[i] = b.Op1("BroadcastTo", nil, in[i], whole)
+				}
+			}
+		}
 		return b.Op1("StringJoin", map[string]any{"separator": a.Separator}, tfbridge.OutputList(in))
 	}}
 }
