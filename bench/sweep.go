@@ -265,6 +265,7 @@ func features(names ...string) []object {
 
 // sweepSkipped are keys that the sweep does not have, and why.
 var sweepSkipped = map[string]string{
+	"batch_steps":    "they are TensorFlow's own operations on both sides",
 	"decode_limit":   "it bounds what steps decode, and costs nothing",
 	"mode":           "decides which processing steps run; tf.data has no such thing",
 	"empty_files":    "decides whether there is an error",

@@ -32,7 +32,7 @@ func Dataset(s *graph.Scope, p *plan.Plan, found *scan.Scan, fixed Fixed) (d *da
 	if d, err = datasetOf(t); err != nil {
 		return nil, nil, fail(p, err)
 	}
-	for _, x := range t.Out.Tensors {
+	for _, x := range t.Out.Results() {
 		names = append(names, x.Name)
 	}
 	return byName(t, d, names), names, t.Scope.Err()
@@ -45,7 +45,7 @@ func byName(t *target.Target, d *dataset.Dataset, names []string) *dataset.Datas
 		return d
 	}
 	if len(d.Specs()) == len(names) {
-		for i, x := range t.Out.Tensors {
+		for i, x := range t.Out.Results() {
 			names[t.Order[i]] = x.Name
 		}
 		return d

@@ -103,6 +103,7 @@ var operations = []operation{
 	{begins: of[stage.Bucket], along: batching, build: onto((*batch.Batcher).Buckets, batch.New)},
 	{begins: of[stage.Batch], build: onto((*batch.Batcher).Examples, batch.New)},
 
+	{begins: of[stage.BatchSteps], build: onto((*process.Processor).BatchSteps, process.New)},
 	{begins: of[stage.Prefetch], build: prefetch},
 }
 

@@ -68,8 +68,8 @@ func (pl *Parts) fetch(s *graph.Scope, t *target.Target) {
 
 // named pairs an element's components with the plan's tensors.
 func named(t *target.Target, components []tfbridge.Output) []steps.NamedOutput {
-	named := make([]steps.NamedOutput, 0, len(t.Out.Tensors))
-	for i, x := range t.Out.Tensors {
+	named := make([]steps.NamedOutput, 0, len(t.Out.Results()))
+	for i, x := range t.Out.Results() {
 		from := i
 		if t.Order != nil {
 			from = t.Order[i]

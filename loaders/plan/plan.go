@@ -98,7 +98,7 @@ func (p *Plan) OfRequests() *Plan {
 // OfRecords returns the plan for records that do not come from files.
 func OfRecords(p *Plan) *Plan {
 	q := p.clone()
-	q.Files, q.Shuffle, q.Records, q.Bucket, q.BadRecords = nil, nil, nil, nil, nil
+	q.Files, q.Shuffle, q.Records, q.Bucket, q.BadRecords, q.BatchSteps = nil, nil, nil, nil, nil, nil
 	q.DropRemainder, q.Epochs = false, 1
 	return q
 }

@@ -3,8 +3,10 @@ package spec
 import (
 	"slices"
 
+	"millrace/dtype"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
+	"millrace/loaders/processing/batches"
 	"millrace/tfbridge"
 )
 
@@ -149,4 +151,62 @@ func (b *Bucket) size(most int64, shape []int64) {
 		longest = 1 // nothing is that long
 	}
 	b.Sizes = append(b.Sizes, longest)
+}
+
+// batchStepPart checks the batch steps.
+type batchStepPart struct{ *checker }
+
+// batchSteps checks the batch steps, and keeps them in mode train.
+func (c batchStepPart) batchSteps() {
+	if c.examples == nil {
+		return
+	}
+	for i := range c.examples.BatchSteps {
+		s := &c.examples.BatchSteps[i]
+		if s.At == nil || s.Bad("type", "tensors", "args") {
+			continue
+		}
+		made := batches.Step{Type: s.Type, Index: i, Number: len(c.args.ProcessingSteps) + i, Tensors: s.Tensors}
+		if a, ok := s.Args.(*batches.MixArgs); ok {
+			made.Alpha = a.Alpha
+		}
+		switch {
+		case s.Type == batches.ShuffleRows && s.Has("tensors"):
+			c.inConfig.Report(s.Key("tensors"), "%s moves the rows of all tensors; remove tensors", s.Type)
+		case s.Type != batches.ShuffleRows && !s.Has("tensors"):
+			c.inConfig.Report(s.At, "missing key \"tensors\"")
+		case !c.mixed(s):
+		case c.mode() == ModeTrain:
+			c.spec.BatchSteps = append(c.spec.BatchSteps, made)
+		}
+	}
+	if c.spec.BatchSteps != nil {
+		stepPart(c).draws()
+	}
+}
+
+// mixed reports tensors that cannot be mixed, and returns false if there is one.
+func (c batchStepPart) mixed(s *batches.BatchStepConfig) bool {
+	ok := true
+	for i, name := range s.Tensors {
+		at := s.Key("tensors").Elem(i)
+		t := c.tensor(at, name)
+		if t == nil || !t.typed || !t.shaped {
+			ok = false
+			continue
+		}
+		floats := []dtype.DataType{dtype.Half, dtype.Bfloat16, dtype.Float, dtype.Double}
+		switch {
+		case slices.Contains(s.Tensors[:i], name):
+			c.inConfig.Report(at, "%s is there twice", decl.Quote(name))
+		case !slices.Contains(floats, t.DType):
+			c.inConfig.Report(at, "%s mixes floating-point numbers, and %s is %s", s.Type, decl.Quote(name), t.DType).Hint = "one_hot makes numbers that can be mixed of a class, and cast of others"
+		case s.Type == batches.Cutmix && i == 0 && len(t.Shape) != 3:
+			c.inConfig.Report(at, "%s takes an image of shape [height, width, channels] first, and %s has shape %s", s.Type, decl.Quote(name), processing.FormatShape(t.Shape))
+		default:
+			continue
+		}
+		ok = false
+	}
+	return ok
 }

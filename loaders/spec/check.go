@@ -137,6 +137,7 @@ func (c *checker) run() {
 	measurePart{c}.measures()
 	paddingPart{c}.padding()
 	bucketPart{c}.buckets()
+	batchStepPart{c}.batchSteps()
 	modelPart{c}.model()
 	sizePart{c}.sizes()
 	sizePart{c}.ragged()

@@ -117,6 +117,9 @@ func (s Step) MakesRows() bool {
 
 // StepsSingly reports whether some processing step must see one example at a time.
 func (s *Spec) StepsSingly() bool {
+	if len(s.BatchSteps) > 0 {
+		return true // each example makes draws for them
+	}
 	return Singly(slices.Values(s.Steps), s.HasLists(), s.Window != nil || s.Bucket != nil, s.Chunks != nil)
 }
 
@@ -181,7 +184,7 @@ func (s *Spec) Filters() bool { return slices.ContainsFunc(s.Steps, Step.Filters
 
 // Draws reports whether a processing step draws random numbers.
 func (s *Spec) Draws() bool {
-	return slices.ContainsFunc(s.Steps, func(x Step) bool { return x.Random })
+	return len(s.BatchSteps) > 0 || slices.ContainsFunc(s.Steps, func(x Step) bool { return x.Random })
 }
 
 // The modes of a plan: its data are for training, or for evaluation.

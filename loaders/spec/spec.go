@@ -7,6 +7,7 @@ import (
 	"millrace/diag"
 	"millrace/loaders/permutation"
 	"millrace/loaders/processing"
+	"millrace/loaders/processing/batches"
 	"millrace/remote"
 	"millrace/tfbridge"
 	"millrace/tfrecord"
@@ -48,8 +49,9 @@ type Spec struct {
 	Mode        string    // ModeTrain or ModeEval
 	Steps       []Step    // the steps that apply in Mode
 	Measures    []Measure // made after the steps
-	Bucket      *Bucket   // nil = batches of consecutive examples
-	Padding     []Pad     // nil = no padding; else one entry for each of Tensors, in their order
+	BatchSteps  []batches.Step
+	Bucket      *Bucket // nil = batches of consecutive examples
+	Padding     []Pad   // nil = no padding; else one entry for each of Tensors, in their order
 	MultiLoad   bool
 
 	Window *Window // set for ContinuousSequence and DiscreteSequence, else nil

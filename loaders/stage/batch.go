@@ -33,10 +33,18 @@ type Padded struct {
 	Rows    int64             // rows of every batch; -1 = they may differ
 	Tensors []spec.TensorSpec // the tensors of an example
 	Padding []spec.Pad        // nil = none; else one entry for each of Tensors
+	Draws   int               // how many tensors at the end are draws of batch steps, which consume them
 }
 
 func batch(c engine.Choice) []Stage {
-	padded := Padded{c.BatchRows(), c.Tensors, c.Padding}
+	padded := Padded{c.BatchRows(), slices.Clip(c.Tensors), slices.Clip(c.Padding), len(c.BatchSteps)}
+	for _, b := range c.BatchSteps {
+		draws := b.DrawsSpec()
+		padded.Tensors = append(padded.Tensors, draws)
+		if c.Padding != nil {
+			padded.Padding = append(padded.Padding, spec.Pad{Tensor: draws.Name, Shape: draws.Shape, Value: 0.0})
+		}
+	}
 	if c.Chunks == nil {
 		elements := c.Bucket != nil && c.Bucket.Elements > 0
 		return []Stage{Batch{c.BatchSize, c.DropRemainder, c.Epochs == 0, c.Bucket != nil, elements, padded}}
@@ -77,13 +85,16 @@ func (b Budget) Explain() Explained {
 	return b.explain(what + ", padding included; an epoch's end ends its last batch")
 }
 
+// Results returns the tensors of the batches that a run delivers.
+func (p Padded) Results() []spec.TensorSpec { return p.Tensors[:len(p.Tensors)-p.Draws] }
+
 // explain adds the tensors of a batch.
 func (p Padded) explain(what string) Explained {
-	x := Explained{Name: "batch", What: what, Tensors: tensorsOf(p.Tensors...)}
+	x := Explained{Name: "batch", What: what, Tensors: tensorsOf(p.Results()...)}
 	if p.Padding != nil {
 		x.Name = PaddedBatchName
 	}
-	for i, t := range p.Tensors {
+	for i, t := range p.Results() {
 		shape := t.Shape
 		if p.Padding != nil {
 			shape = spec.PaddedShape(shape, p.Padding[i].Shape)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"millrace/loaders/engine"
+	"millrace/loaders/processing/batches"
 	"millrace/loaders/spec"
 )
 
@@ -18,12 +19,38 @@ func steps(c engine.Choice) (list []Stage) {
 	for _, s := range c.Steps {
 		list = append(list, Step{s, fmt.Sprintf("args.processing_steps[%d]", s.Index)})
 	}
+	for _, b := range c.BatchSteps {
+		hidden := spec.Step{Type: b.Type, Action: b.Draws(), Index: b.Number, Random: true, Writes: b.DrawsName()}
+		list = append(list, Step{hidden, fmt.Sprintf("args.batch_steps[%d]", b.Index)})
+	}
 	return list
+}
+
+// BatchSteps are the steps that work on whole batches.
+type BatchSteps struct{ Steps []batches.Step }
+
+func batchSteps(c engine.Choice) []Stage {
+	if len(c.BatchSteps) == 0 {
+		return nil
+	}
+	return []Stage{BatchSteps{c.BatchSteps}}
+}
+
+// Explain lists the steps.
+func (b BatchSteps) Explain() Explained {
+	var all []string
+	for _, x := range b.Steps {
+		all = append(all, x.Explain())
+	}
+	return Explained{Name: "batch_steps", What: strings.Join(all, "; ")}
 }
 
 // Explain describes the step: its input, its parameters, and the tensor that it makes if
 // that has another name.
 func (s Step) Explain() Explained {
+	if strings.HasPrefix(s.Key, "args.batch_steps") {
+		return Explained{Name: s.Type, What: s.Action.Explain()}
+	}
 	if s.Filters() {
 		return Explained{Name: s.Type, What: s.Action.Explain()}
 	}

@@ -19,6 +19,7 @@ var table = []func(engine.Choice) []Stage{
 	repeat,
 	bucket,
 	batch,
+	batchSteps,
 	prefetch,
 }
 

@@ -152,6 +152,7 @@ func Plan(p *loaders.Plan) (*loaders.Plan, error) {
 	q, s := *p, *p.Spec
 	q.Spec = &s
 	s.Padding, s.DropRemainder, s.BatchSize, s.Bucket, s.Shuffle = nil, false, batchRows, nil, nil
+	s.BatchSteps = nil
 	if s.Records != nil {
 		r := *s.Records
 		r.Shuffling, s.Records = permutation.None, &r

@@ -107,6 +107,7 @@ func single(p *loaders.Plan) *loaders.Plan {
 	q, s := *p, *p.Spec
 	q.Spec = &s
 	s.Epochs, s.BatchSize, s.DropRemainder, s.Padding, s.Bucket, s.Shuffle, s.Sloppy = 1, 1, false, nil, nil, nil, false
+	s.BatchSteps = nil
 	if s.Records != nil {
 		r := *s.Records
 		r.Shuffling, s.Records = permutation.None, &r
