@@ -155,6 +155,29 @@ func TestWritesDiscarded(t *testing.T) {
 	}
 }
 
+// A program reads what it has written last.
+func TestWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client(t, remotetest.NewServer(), remote.Options{})
+		for _, url := range writable {
+			for _, text := range []string{"first", "second", "a longer one"} {
+				if err := write(t.Context(), c, url, []byte(text)); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := read(t.Context(), c, url, 10); string(got) != text || err != nil {
+					t.Errorf("%s: %q, %v; want %s", url, got, err, text)
+				}
+			}
+			if err := c.Remove(t.Context(), url); err != nil {
+				t.Error(err)
+			}
+			if _, err := read(t.Context(), c, url, 10); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s was removed: %v", url, err)
+			}
+		}
+	})
+}
+
 // Objects are removed, those that are missing without an error. A web server is not written.
 func TestRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -18,6 +19,8 @@ import (
 	"millrace/graph"
 	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
+	"millrace/internal/base/scratch"
+	"millrace/remote"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -33,7 +36,13 @@ import (
 // the folder out, whole or not at all. Variables that the checkpoint lacks keep the
 // model's values; a checkpoint with none of the model's variables is refused. An older
 // export in out is replaced in one step; anything else there is refused.
+//
+// The URL of a store of package remote may stand for out. Nothing may be there, and
+// saved_model.pb is written last.
 func Write(model string, c *checkpoint.Checkpoint, out string) error {
+	if remote.IsURL(out) {
+		return writeURL(model, c, out)
+	}
 	saved, err := savedmodel.Read(model, &savedmodel.Options{SkipTensorChecksums: true})
 	if err != nil {
 		return err
@@ -56,6 +65,20 @@ func Write(model string, c *checkpoint.Checkpoint, out string) error {
 		return err
 	}
 	return swap(aside, out)
+}
+
+// writeURL writes a SavedModel to a private folder, and uploads it.
+func writeURL(model string, c *checkpoint.Checkpoint, out string) error {
+	folder, err := scratch.New()
+	if err != nil {
+		return failure(out, err)
+	}
+	defer folder.Close()
+	dir := filepath.Join(folder.Path, "model")
+	if err := Write(model, c, dir); err != nil {
+		return err
+	}
+	return remote.Upload(context.Background(), dir, out, "saved_model.pb")
 }
 
 // refuse refuses to replace what is not an older export.

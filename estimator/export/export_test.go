@@ -2,9 +2,14 @@ package export_test
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"millrace"
 	"millrace/estimator"
@@ -12,8 +17,11 @@ import (
 	"millrace/estimator/export"
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/leak"
+	"millrace/internal/test/remotetest"
 	"millrace/internal/test/tfmain"
 	"millrace/loaders"
+	"millrace/remote"
+	"millrace/remote/s3"
 	"millrace/tfbridge"
 )
 
@@ -104,5 +112,48 @@ func TestExportRefuses(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a refused export left a folder")
+	}
+}
+
+// An export to a store has the graph last and can be loaded from there. One that fails leaves no
+// object, and one to a place that is used is refused.
+func TestExportToStore(t *testing.T) {
+	c := trainedCheckpoint(t, classifier, 30)
+	server := remotetest.NewServer()
+	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
+	store, err := s3.New(&s3.Options{Getenv: func(name string) string { return env[name] }, Transport: server, Credentials: credentials.NewStaticV4("key", "secret", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote.Register("s3", store)
+	t.Cleanup(func() { remote.Register("s3", nil) })
+	const out = "s3://models/points/2"
+	refused := func(_ int, r *http.Request) (f remotetest.Fault) {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "saved_model.pb") {
+			f = remotetest.Fault{Status: 403, Code: "AccessDenied"}
+		}
+		return f
+	}
+	server.Fault = refused
+	err = export.Write(classifier, c, out)
+	if !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), out+"/saved_model.pb: ") {
+		t.Errorf("a store that refuses the graph: %v", err)
+	}
+	server.Fault = nil
+	for o, err := range remote.Default.List(t.Context(), out) {
+		t.Errorf("an export that failed has left %v, %v", o.URL, err)
+	}
+	if err := export.Write(classifier, c, out); err != nil {
+		t.Fatal(err)
+	}
+	puts := slices.DeleteFunc(server.Requests(), func(r string) bool { return !strings.HasPrefix(r, "PUT ") })
+	if last := puts[len(puts)-1]; last != "PUT /models/points/2/saved_model.pb" {
+		t.Errorf("the last object is %s", last)
+	}
+	if loss := lossOf(t, out); loss > 0.55 { // it is 1.1 before training
+		t.Errorf("loss %g after training", loss)
+	}
+	if err := export.Write(classifier, c, out); !errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), "there are objects below this URL") {
+		t.Errorf("a second export: %v", err)
 	}
 }

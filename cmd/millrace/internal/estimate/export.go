@@ -10,6 +10,7 @@ import (
 	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/estimator/run"
+	"millrace/remote"
 	"millrace/sandbox"
 	"millrace/tfbridge"
 )
@@ -26,6 +27,10 @@ func (p *program) confineExport(folder run.Folder, o *run.ExportOptions) error {
 		needs.Read = append(needs.Read, record.Model)
 	}
 	parent := filepath.Dir(cmp.Or(o.Out, folder.Export()))
+	if remote.IsURL(o.Out) {
+		needs.Write = append(needs.Write, o.Out)
+		return p.Confine(needs)
+	}
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return millrace.Errorf(millrace.ErrIO, "make the folder of the export: %w", err)
 	}
@@ -40,7 +45,8 @@ func (p *program) exportCommand() *cobra.Command {
 		Short: "Write a SavedModel with the trained values",
 		Long: `Write a SavedModel with the signatures, functions and assets of the model that
 was trained and the values of a checkpoint. Python, Keras and TensorFlow Serving
-load it as they load the original. An older export is replaced in one step.`,
+load it as they load the original. An older export is replaced in one step.
+FOLDER may be a URL such as s3://BUCKET/MODEL/2, below which nothing is yet.`,
 		Example: `  millrace export runs/first
   millrace export runs/first --checkpoint latest --out models/digits/2`,
 		Args: cli.Exactly("RUN_DIR"),

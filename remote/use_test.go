@@ -1,0 +1,93 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"millrace"
+	"millrace/internal/test/remotetest"
+	"millrace/remote"
+)
+
+// readShared opens an object as TensorFlow does, and reads a byte.
+func readShared(c *remote.Client, offset int64) error {
+	f, err := c.OpenShared(urls[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.ReadAt(make([]byte, 1), offset)
+	return err
+}
+
+// When a run ends, its reads and all later ones fail at once until the next run begins, while
+// the reads of another run continue.
+func TestRunsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := remotetest.NewServer()
+		s.Put("/data/big", noise(1<<20))
+		c := client(t, s, remote.Options{})
+		one, two := c.Use(urls[:1]), c.Use(urls[:1])
+		ctx, cancel := context.WithCancel(t.Context())
+		one.Begin(ctx)
+		end := two.Begin(t.Context())
+		cancel()
+		synctest.Wait()
+		if err := readShared(c, 0); err != nil {
+			t.Errorf("a run beside the one that ended: %v", err)
+		}
+		s.Fault = func(int, *http.Request) remotetest.Fault { return remotetest.Fault{Hang: true} }
+		start := time.Now()
+		time.AfterFunc(time.Second, end)
+		for range 2 {
+			if err := readShared(c, 600_000); !errors.Is(err, millrace.ErrCanceled) || time.Since(start) != time.Second {
+				t.Errorf("after %v: %v", time.Since(start), err)
+			}
+		}
+		if n := len(s.Requests()); n != 3 { // the size, the first block, and one that hung
+			t.Errorf("%d requests", n)
+		}
+		s.Fault = nil
+		end = one.Begin(t.Context())
+		if err := readShared(c, 900_000); err != nil {
+			t.Errorf("the next run: %v", err)
+		}
+		end()
+		one.Close()
+		two.Close()
+		if err := readShared(c, 0); err != nil {
+			t.Errorf("without a run: %v", err)
+		}
+	})
+}
+
+// The files of a Use keep their version: what was replaced is an error each time that the file
+// is opened.
+func TestVersionsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := remotetest.NewServer()
+		s.Put("/data/big", noise(1<<20))
+		c := client(t, s, remote.Options{})
+		u := c.Use(urls[:1])
+		u.Begin(t.Context())
+		if err := readShared(c, 0); err != nil {
+			t.Fatal(err)
+		}
+		other := noise(1 << 20)
+		other[900_000]++
+		s.Put("/data/big", other)
+		for range 2 {
+			if err := readShared(c, 900_000); !errors.Is(err, remote.ErrChanged) {
+				t.Errorf("an object that was replaced: %v", err)
+			}
+		}
+		u.Close()
+		if err := readShared(c, 900_000); err != nil {
+			t.Errorf("after the use: %v", err)
+		}
+	})
+}
