@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"millrace/internal/base/bytecheck"
 	"millrace/loaders"
 	"millrace/loaders/processing/tensors"
 	"millrace/loaders/spec"
@@ -39,7 +40,7 @@ func TestPlan(t *testing.T) {
 		Path: config, ManifestPath: filepath.Join(dir, "data", "__manifest__.json"), Type: spec.ContinuousSequence,
 		Manifest:  &spec.Manifest{Compression: tfrecord.GZIP, AllowVarLen: true, SHA256: got.Manifest.SHA256},
 		Files:     []spec.DataFile{{Path: filepath.Join(dir, "data", "a.tfrecords"), Name: "a.tfrecords"}},
-		BatchSize: 2, Epochs: 1, ParallelReads: 1, ParallelParses: 1, InterleaveIn: 1, InterleaveOut: 1, Seed: 1, SeedGiven: true,
+		BatchSize: 2, Epochs: 1, DecodeLimit: bytecheck.DefaultLimit, ParallelReads: 1, ParallelParses: 1, InterleaveIn: 1, InterleaveOut: 1, Seed: 1, SeedGiven: true,
 		Shuffle:   &spec.Shuffle{Elements: 1, Filenames: 1, MixFiles: 1},
 		Features:  []*spec.Feature{y, x},
 		Primaries: []spec.Primary{{From: x, To: "x"}, {From: y, To: "s"}, {From: x, To: "again"}},

@@ -147,6 +147,9 @@ func TestArrangedAtOnce(t *testing.T) {
 	if native.Plan().StepsSingly() || !alone.Plan().StepsSingly() {
 		t.Error("the steps do not see what the test compares")
 	}
+	if why := "the processing step exp works on one example at a time"; !strings.Contains(fmt.Sprint(alone.Plan().Explain()), why) {
+		t.Errorf("the plan does not say that %s", why)
+	}
 	want, _ := textsOf(t, alone, nil)
 	for engine, l := range map[string]*loaders.Loader{"native": native, "general": general} {
 		if got, _ := textsOf(t, l, nil); !slices.Equal(got, want) {

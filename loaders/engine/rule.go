@@ -63,7 +63,9 @@ func (c Choice) decide(r rewrite) Rewrite {
 	if c.Manifest.AllowVarLen {
 		lists = "feature lists"
 	}
-	return Rewrite{Name: r.name, Applied: r.rules[i].applied, Why: strings.ReplaceAll(r.rules[i].why, "LISTS", lists)}
+	why := strings.ReplaceAll(r.rules[i].why, "LISTS", lists)
+	why = strings.ReplaceAll(why, "SINGLE", c.SingleStep())
+	return Rewrite{Name: r.name, Applied: r.rules[i].applied, Why: why}
 }
 
 // Rewrites lists the optimiser's decisions about the stages, and the reasons. No

@@ -11,7 +11,7 @@ import (
 var native = rewrite{name: "native", rules: []rule{
 	{when: func(c Choice) bool { return !c.Own }, why: "the library of dataset operations is not built for this runtime (millrace runtime native)"},
 	{when: special, why: "the loader type has a stage that TensorFlow's operations carry out"},
-	{when: singly, why: "processing steps work on one example at a time"},
+	{when: singly, why: "the processing step SINGLE works on one example at a time"},
 	{stage: buckets, when: with(windows), why: "windows are put into buckets one by one"},
 	{stage: buckets, when: not(Choice.NativeTensors), why: "examples are put into buckets behind casts, slices, constants or measures that TensorFlow's operations make"},
 	{stage: buckets, applied: true, why: "records are decoded, put into buckets and padded to batches by one operation"},
@@ -40,7 +40,7 @@ var parseBatches = rewrite{name: "parse_batches", rules: []rule{
 	{stage: chunked, why: "sequences are parsed in groups, and cut before they are batched"},
 	{stage: buckets, why: "examples are put into buckets one by one"},
 	{when: special, why: "the loader type has a stage that sees records one by one"},
-	{when: singly, why: "processing steps work on one example at a time"},
+	{when: singly, why: "the processing step SINGLE works on one example at a time"},
 	{when: lists, applied: true, why: "LISTS are parsed for a batch at once, whatever their lengths"},
 	{applied: true, why: "every tensor has the same shape in every record"},
 }}

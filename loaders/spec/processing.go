@@ -116,28 +116,47 @@ func (s Step) MakesRows() bool {
 }
 
 // StepsSingly reports whether some processing step must see one example at a time.
-func (s *Spec) StepsSingly() bool {
-	if len(s.BatchSteps) > 0 {
-		return true // each example makes draws for them
+func (s *Spec) StepsSingly() bool { return s.SingleStep() != "" }
+
+// SingleStep returns the type of the first step that must see one example at a time, "" if there is
+// none. For steps on batches each example makes draws, so the first of these counts, too.
+func (s *Spec) SingleStep() string {
+	if x := FirstSingle(slices.Values(s.Steps), s.HasLists(), s.Window != nil || s.Bucket != nil, s.Chunks != nil); x != nil {
+		return x.Type
 	}
-	return Singly(slices.Values(s.Steps), s.HasLists(), s.Window != nil || s.Bucket != nil, s.Chunks != nil)
+	if len(s.BatchSteps) > 0 {
+		return s.BatchSteps[0].Type
+	}
+	return ""
 }
 
-// Singly reports whether some of the steps must see one example at a time. Filters can remove
-// examples from a batch only if its records have one size, so not with lists, and examples that
-// are windows or go to buckets come apart. What a step makes of a batch is cut into no windows,
-// buckets or chunks.
-func Singly(steps iter.Seq[Step], lists, apart, cut bool) bool {
-	filters, rows, drops := false, false, false
+// FirstSingle returns the first of the steps that must see one example at a time, nil if there is
+// none. Filters can remove examples from a batch only if its records have one size, so not with
+// lists, and examples that are windows or go to buckets come apart. What a step makes of a batch is
+// cut into no windows, buckets or chunks.
+func FirstSingle(steps iter.Seq[Step], lists, apart, cut bool) *Step {
+	var filter, rows *Step
+	drops := false
 	for x := range steps {
-		// After a drop there may be no tensor from which a constant could take the number of rows.
-		if !x.Batchable() || x.Arranges() && (apart || cut || len(x.Reads) == 0 && drops) {
-			return true
+		if x.Filters() && filter == nil {
+			filter = &x
 		}
-		filters, rows = filters || x.Filters(), rows || x.MakesRows()
+		if x.MakesRows() && rows == nil {
+			rows = &x
+		}
+		switch {
+		case !x.Batchable(),
+			x.Arranges() && (apart || cut),
+			x.Arranges() && len(x.Reads) == 0 && drops: // there may be no tensor with the number of rows
+			return &x
+		case filter != nil && (lists || apart || rows != nil):
+			return filter
+		case rows != nil && (apart || cut):
+			return rows
+		}
 		drops = drops || x.Writes == "" && len(x.Drops) > 0
 	}
-	return filters && (lists || apart || rows) || rows && (apart || cut)
+	return nil
 }
 
 // MakesRows reports whether a processing step makes rows of a batch that differ in length.

@@ -143,7 +143,7 @@ func (t *Target) StepsSingly() bool {
 			}
 		}
 	}
-	return spec.Singly(steps, t.Parse.Lists, has[stage.Window](t.Stages) || has[stage.Bucket](t.Stages), has[stage.Chunks](t.Stages))
+	return spec.FirstSingle(steps, t.Parse.Lists, has[stage.Window](t.Stages) || has[stage.Bucket](t.Stages), has[stage.Chunks](t.Stages)) != nil
 }
 
 // MakesRows reports whether a processing step makes rows of a batch that differ in length.
