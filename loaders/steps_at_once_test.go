@@ -2,6 +2,7 @@ package loaders_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,14 +13,28 @@ import (
 	"millrace/tfrecord/example"
 )
 
-// texts returns a dataset of records with a text each.
-func texts(t *testing.T) *fixture.Dataset {
+// textDataset returns a dataset whose records have a text each, without files.
+func textDataset(t testing.TB) *fixture.Dataset {
 	f := fixture.New(t)
 	f.Manifest["features"] = []fixture.Object{
 		{"name": "id", "dtype": "int64", "shape": []int{}, "deserialize_type": "int"},
 		{"name": "text", "dtype": "string", "shape": []int{}, "deserialize_type": "string"},
 	}
 	f.Args["primary_features"] = []fixture.Object{{"from_name": "id", "to_name": "id"}, {"from_name": "text", "to_name": "text"}}
+	return f
+}
+
+// textRecord returns a record of [textDataset].
+func textRecord(id int64, text string) []byte {
+	return example.Marshal([]example.Named{
+		{Name: "id", Feature: fixture.Ints(id)},
+		{Name: "text", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(text)}}},
+	})
+}
+
+// texts returns a dataset with files.
+func texts(t *testing.T) *fixture.Dataset {
+	f := textDataset(t)
 	id := int64(0)
 	for file, list := range map[string][]string{
 		"a.tfrecords": {"The cat sat on the mat", "", "one", "  two   spaces ", "ünï\xffcode \xe2\x82", "a b c d e f g"},
@@ -28,10 +43,7 @@ func texts(t *testing.T) *fixture.Dataset {
 	} {
 		var records [][]byte
 		for _, text := range list {
-			records = append(records, example.Marshal([]example.Named{
-				{Name: "id", Feature: fixture.Ints(id)},
-				{Name: "text", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(text)}}},
-			}))
+			records = append(records, textRecord(id, text))
 			id++
 		}
 		f.WriteRecords(t, file, records...)
@@ -172,5 +184,47 @@ func TestConstantAlone(t *testing.T) {
 		if got, _ := textsOf(t, l, nil); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", engine, got, want)
 		}
+	}
+}
+
+// BenchmarkTexts splits texts of 47 words, looks them up in a vocabulary of 30,000, and pads 64 of
+// each, in steps on whole batches or on single examples.
+func BenchmarkTexts(b *testing.B) {
+	testruntime.Need(b)
+	r := rand.New(rand.NewPCG(1, 2))
+	vocabulary := make([]string, 30000)
+	for i := range vocabulary {
+		vocabulary[i] = fmt.Sprint("w", i)
+	}
+	var records [][]byte
+	for id := range int64(20000) {
+		words := make([]string, 5+r.IntN(86))
+		for i := range words {
+			words[i] = vocabulary[r.IntN(len(vocabulary))]
+		}
+		records = append(records, textRecord(id, strings.Join(words, " ")))
+	}
+	for name, more := range map[string][]fixture.Object{"batches": nil, "examples": oneByOne("id")} {
+		b.Run(name, func(b *testing.B) {
+			f := textDataset(b)
+			f.WriteRecords(b, "a.tfrecords", records...)
+			step := func(kind string, args fixture.Object) fixture.Object {
+				return fixture.Object{"type": kind, "tensor": "text", "args": args}
+			}
+			f.Args["processing_steps"] = append([]fixture.Object{
+				step("lower", fixture.Object{}), step("split", fixture.Object{}),
+				step("lookup", fixture.Object{"vocabulary": vocabulary}), step("slice", fixture.Object{"slice": ":64"}),
+			}, more...)
+			f.Args["target_batch_size"], f.Args["padding"], f.Args["num_parallel_parses"] = 128, true, 2
+			l := openSequence(b, f)
+			for b.Loop() {
+				for _, err := range l.Batches(b.Context()) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(len(records)*b.N)/b.Elapsed().Seconds(), "examples/s")
+		})
 	}
 }
