@@ -3,12 +3,14 @@
 // without a word, because Go restores the default action for such a thread. So
 // a handler of ours comes before Go's:
 //
-//   thread of Go           Go's handler, as if ours were not there
-//   thread of TensorFlow   sent to the process (kill, Ctrl-\, Go's own request
-//   for
-//                          stacks): this thread blocks the signal and sends it
-//                          again, until a thread of Go gets it otherwise:
-//                          words, the thread's stack, the default action
+//   in a thread of Go: Go's handler runs, as if ours were not there.
+//
+//   in a thread of TensorFlow, a signal sent to the process, by kill, by
+//   Ctrl-\ or by Go when it asks for stacks: this thread blocks the signal and
+//   sends it again, until a thread of Go gets it.
+//
+//   in a thread of TensorFlow, any other signal: words, the thread's stack, and
+//   then the default action.
 //
 // A thread of Go is one with an alternate stack for signals. Go gives one to
 // each of its threads, and to a thread of TensorFlow as long as that runs a
