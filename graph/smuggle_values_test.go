@@ -1,5 +1,11 @@
 package graph_test
 
+import (
+	"math"
+
+	"millrace/internal/base/tfproto"
+)
+
 // hiddenInts makes a tensor of int32 that only a run knows.
 func (s *smuggled) hiddenInts(name string, shape dims, v ...int32) string {
 	s.numbers(name+"_value", shape, v...)
@@ -48,6 +54,29 @@ var valueTricks = []trick{
 		return append(append(in("shape"), given(dims{3}, dims{})(s)...), s.hiddenLongs("splits", dims{3}, 0, 1, -1))
 	}, "T", f32, "Tindex", i64, "Tshape", i64, "num_row_partition_tensors", 1, "row_partition_types", strs{"ROW_SPLITS"}),
 	convolved("the input of a convolution has a negative height", 1, -4, 4, 1),
+	failing("a constant describes a huge input of a convolution by one number", "Conv2DBackpropInput", f32, func(s *smuggled) []string {
+		s.op("sizes", "Const", nil, "dtype", i32, "value", &tfproto.TensorProto{Dtype: i32, TensorShape: attrOf(dims{4}).GetShape(), IntVal: []int32{1 << 30}})
+		return append(in("sizes"), given(dims{1, 1, 1, 1}, dims{1, 4, 4, 1})(s)...)
+	}, "T", f32, "strides", ints{1, 1, 1, 1}, "padding", "SAME"),
+	failing("a box to crop is not a number", "CropAndResize", f32, func(s *smuggled) []string {
+		s.numbers("first", dims{1}, 0)
+		s.numbers("two", dims{2}, 2, 2)
+		s.floats("box", dims{1, 4}, 0, float32(math.NaN()), 1, 1)
+		s.hidden("boxes", "box", f32)
+		return append(given(dims{1, 3, 3, 1})(s), "boxes", "first", "two")
+	}, "T", f32),
+	failing("the best two billion boxes are asked for", "CombinedNonMaxSuppression", f32, func(s *smuggled) []string {
+		s.numbers("two", dims{}, 2)
+		s.floats("half", dims{}, .5)
+		return append(given(dims{1, 2, 1, 4}, dims{1, 2, 1})(s), "two", s.hiddenInts("many", dims{}, math.MaxInt32), "half", "half")
+	}),
+	failing("a pool's window has a negative height", "MaxPoolGradV2", f32, func(s *smuggled) []string {
+		s.numbers("strides", dims{4}, 1, 2, 2, 1)
+		return append(given(dims{1, 4, 4, 1}, dims{1, 2, 2, 1}, dims{1, 2, 2, 1})(s), s.hiddenInts("window", dims{4}, 1, -1, 2, 1), "strides")
+	}, "T", f32, "padding", "SAME"),
+	failing("a negative number of neighbours is asked for", "NearestNeighbors", i64, func(s *smuggled) []string {
+		return append(given(dims{3, 2}, dims{2, 2})(s), s.hiddenLongs("k", dims{}, -1))
+	}),
 	convolved("the input of a convolution has three dimensions", 4, 4, 1),
 	convolved("the input of a convolution has more elements than numbers", 1<<30, 1<<30, 1<<30, 1),
 	failing("the input of a pool has three dimensions", "AvgPoolGrad", f32, func(s *smuggled) []string {

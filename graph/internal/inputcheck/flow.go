@@ -202,7 +202,38 @@ func (f *flow) constant(body, tensor string) (argcheck.Arg, bool) {
 		a.Shape = append(a.Shape, d.GetSize())
 	}
 	if len(a.Data) == 0 {
-		a.Data = argcheck.Integers(value.GetIntVal(), value.GetInt64Val())
+		return a, spread(&a, value)
 	}
 	return a, true
+}
+
+// spread gives a constant of integers its elements: the last value in the message stands for
+// all after it. It returns false for other types and for large constants.
+func spread(a *argcheck.Arg, value *tfproto.TensorProto) bool {
+	n, err := dtype.Elements(a.Shape)
+	if err != nil || n > maxSpread {
+		return false
+	}
+	switch a.DType {
+	case dtype.Int32:
+		a.Data = argcheck.Integers(filled(value.GetIntVal(), int(n)), nil)
+	case dtype.Int64:
+		a.Data = argcheck.Integers(nil, filled(value.GetInt64Val(), int(n)))
+	default:
+		return n == 0
+	}
+	return true
+}
+
+// maxSpread is the largest number of elements of a constant that spread makes.
+const maxSpread = 1 << 12
+
+// filled returns n values: those given, then the last of them again.
+func filled[T int32 | int64](values []T, n int) []T {
+	all := make([]T, n)
+	copied := copy(all, values)
+	for i := copied; i < n && copied > 0; i++ {
+		all[i] = values[copied-1]
+	}
+	return all
 }

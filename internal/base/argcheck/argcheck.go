@@ -173,7 +173,7 @@ func parse(table string) (map[string][]Rule, error) {
 }
 
 var (
-	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false)\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|step|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
+	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false)\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|head|finite|step|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
 	termForm = regexp.MustCompile(`^(?:(rank|size|last|first|slice)\((\d+)\))?([+-]?\d+)?$`)
 )
 

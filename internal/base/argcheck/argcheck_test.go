@@ -1,6 +1,8 @@
 package argcheck
 
 import (
+	"encoding/binary"
+	"math"
 	"strings"
 	"testing"
 
@@ -28,6 +30,13 @@ func TestParse(t *testing.T) {
 func TestCheck(t *testing.T) {
 	scalar := func(dt dtype.DataType, ints []int32, longs []int64) Arg {
 		return Arg{DType: dt, Data: Integers(ints, longs)}
+	}
+	floats := func(v ...float32) Arg {
+		a := Arg{DType: dtype.Float, Shape: []int64{int64(len(v))}}
+		for _, f := range v {
+			a.Data = binary.NativeEndian.AppendUint32(a.Data, math.Float32bits(f))
+		}
+		return a
 	}
 	rows := func(n, each int64, longs ...int64) Arg {
 		return Arg{DType: dtype.Int64, Shape: []int64{n, each}, Data: Integers(nil, longs)}
@@ -67,6 +76,12 @@ func TestCheck(t *testing.T) {
 		{"size(0)=4|2", []Arg{{Shape: []int64{3}}}, "the number of elements of input 0 is 3; it must be = 4 or 2"},
 		{"product(0)<=7", []Arg{scalar(dtype.Int32, []int32{3, 0, 2}, nil)}, ""},
 		{"product(0)<=7", []Arg{scalar(dtype.Int64, nil, []int64{1 << 62, 4})}, "the product of all elements of input 0 is 9223372036854775807"},
+		{"head(0)<=7", []Arg{scalar(dtype.Int64, nil, []int64{7, 9})}, ""},
+		{"head(0)<=7", []Arg{scalar(dtype.Int64, nil, []int64{8, 0})}, "the first element of input 0 is 8"},
+		{"finite(0)<=7", []Arg{floats(6.5, -7, 0)}, ""},
+		{"finite(0)<=7", []Arg{floats(7.5)}, "of input 0 is 8"},
+		{"finite(0)<=7", []Arg{floats(0, float32(math.NaN()))}, "is 9223372036854775807"},
+		{"finite(0)<=7", []Arg{floats(float32(math.Inf(-1)))}, "is 9223372036854775807"},
 		{"step(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{0, 3, 3, 9})}, ""},
 		{"step(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{-1, 3})}, "the difference of two elements of input 0 is -1"},
 		{"step(0)>=0", []Arg{scalar(dtype.Int64, nil, []int64{0, 3, 2})}, "is -1"},

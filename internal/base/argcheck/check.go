@@ -32,7 +32,7 @@ func (r Rule) Check(arg func(i int) Arg) error {
 
 var names = map[string]string{"rank": "rank", "size": "number of elements", "value": "value", "last": "last dimension",
 	"fills": "number of bytes for all elements of input 0, each as long as a value", "bytes": "number of bytes of all strings",
-	"memory": "number of bytes", "product": "product of all elements", "first": "first dimension", "step": "difference of two elements", "offset": "value less the elements of input 0 in the rows before",
+	"memory": "number of bytes", "product": "product of all elements", "first": "first dimension", "head": "first element", "finite": "largest absolute value, the next whole number,", "step": "difference of two elements", "offset": "value less the elements of input 0 in the rows before",
 	"repeats": "number of bytes of the strings of input 0, repeated as it says", "filledwith": "number of bytes of all strings that it asks for",
 	"picks":  "number of bytes of as many strings of input 0 as it may pick",
 	"joined": "number of bytes of all strings together, of inputs below", "crossed": "number of bytes of all strings together, of inputs below"}
@@ -77,6 +77,11 @@ func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
 		return product(a, 1)
 	case "step":
 		return steps(a)
+	case "head":
+		all, known := integers(a)
+		return all[:min(len(all), 1)], known
+	case "finite":
+		return magnitudes(a)
 	case "fills":
 		return fills(a, arg(0))
 	case "bytes":
@@ -126,6 +131,23 @@ func offsets(values, of Arg) (all []int64, known bool) {
 		}
 	}
 	return all, known
+}
+
+// magnitudes returns the absolute values of numbers of float32, rounded up. Those that are
+// not finite, or do not fit, are the largest number.
+func magnitudes(values Arg) (all []int64, known bool) {
+	if values.DType != dtype.Float {
+		return nil, false
+	}
+	for b := values.Data; len(b) >= 4; b = b[4:] {
+		v := math.Ceil(math.Abs(float64(math.Float32frombits(binary.NativeEndian.Uint32(b)))))
+		if v < math.MaxInt64 { // false for NaN
+			all = append(all, int64(v))
+		} else {
+			all = append(all, math.MaxInt64)
+		}
+	}
+	return all, true
 }
 
 // steps returns each value less the one before, and the first value.
