@@ -124,10 +124,16 @@ func (t *Target) AddFeeds() {
 // MapOptions returns how parsing runs: its parallelism, and whether batches
 // may overtake each other.
 func (t *Target) MapOptions() *dataset.MapOptions {
-	if t.Parse.Parallel == 1 && t.StepsSingly() {
-		return &dataset.MapOptions{Parallel: min(int64(runtime.NumCPU()), maxParallel), Sloppy: t.Parse.Sloppy}
+	o := &dataset.MapOptions{Parallel: t.Parse.Parallel, Sloppy: t.Parse.Sloppy}
+	if t.StepsSingly() {
+		// The examples are worked on in parallel. To hand the operations of one from thread to
+		// thread takes longer than most operations.
+		o.Inline = true
+		if o.Parallel == 1 {
+			o.Parallel = min(int64(runtime.NumCPU()), maxParallel)
+		}
 	}
-	return &dataset.MapOptions{Parallel: t.Parse.Parallel, Sloppy: t.Parse.Sloppy}
+	return o
 }
 
 // maxParallel is how many examples are processed at the same time unless the config says
