@@ -18,6 +18,7 @@
 //	go run ./bench -only sequences -rounds 3  windows and lists alone
 //	go run ./bench -only sweep -rounds 3      every setting of the config, in a quarter of an hour
 //	go run ./bench -only checks -rounds 7     what the checks and the sandbox cost, in 4 minutes and two builds
+//	go run ./bench -only remote -rounds 3     files of stores, in half a minute
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
 package main
 
@@ -64,6 +65,8 @@ const (
 	onlyCluster   = "cluster" // training by several processes; nothing else measures it
 	onlySweep     = "sweep"   // every setting of the config; nothing else measures it
 
+	onlyRemote = "remote" // files of stores; nothing else measures it
+
 	onlyEnvironment = "environment" // makes Python's environment and measures nothing
 	onlyChecks      = "checks"      // what checks cost; nothing else measures it
 	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
@@ -88,7 +91,7 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "queues", "gzip", "records", "sequences", "convert", "sweep", "checks" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "queues", "gzip", "records", "sequences", "convert", "sweep", "checks", "remote" or "chunks"`)
 	flag.StringVar(&s.setting, "setting", "", "measure only settings of the sweep with `TEXT` in their names")
 	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
@@ -132,6 +135,8 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return q.run(ctx, s, out)
 	case onlyEnvironment:
 		return true, makeEnvironment(ctx, s)
+	case onlyRemote:
+		return runRemote(ctx, s, out)
 	case onlyConvert:
 		c, err := prepareConvert(ctx, s)
 		if err != nil {
@@ -208,8 +213,8 @@ func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bo
 
 // unknownOnly is the error of another value of -only than there is.
 func unknownOnly(only string) error {
-	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
-		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChecks, onlyChunks)
+	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
+		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChecks, onlyRemote, onlyChunks)
 }
 
 // makeEnvironment makes Python's environment, unless there is one.
