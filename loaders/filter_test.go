@@ -2,6 +2,7 @@ package loaders_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -150,5 +151,48 @@ func TestFilterKeepsNothing(t *testing.T) {
 			t.Errorf("got %v, want the third record of two epochs", ids)
 		}
 		break
+	}
+}
+
+// A filter of lists, of examples in buckets, and of windows in buckets keeps what it keeps elsewhere, in batches of
+// the same bucket, with both engines.
+func TestFilterOfLists(t *testing.T) {
+	testruntime.Need(t)
+	bucket := fixture.Object{"bucket_by_length": fixture.Object{"tensor": "pos", "boundaries": []int{3}}, "padding": true}
+	longer := []fixture.Object{{"type": "filter", "args": fixture.Object{"conditions": []fixture.Object{{"tensor": "pos", "length": 0, "op": "ge", "value": 2}}}}}
+	windows := fixture.Object{"min_window": 1, "max_window": 5, "tail": "keep"}
+	for _, tt := range []struct {
+		name, kind string
+		args       fixture.Object
+	}{
+		{"lists", "independent", fixture.Object{"padding": true}},
+		{"buckets", "independent", bucket},
+		{"windows", "continuous_sequence", with(windows, fixture.Object{"padding": true})},
+		{"windows in buckets", "continuous_sequence", with(windows, bucket)},
+	} {
+		f := newSequence(t, tt.kind, newSequenceData([][]int{{4, 1, 7, 0, 2}, {1, 3, 5}}))
+		maps.Copy(f.Args, with(tt.args, fixture.Object{"seed": 3}))
+		rows := func(l *loaders.Loader) (all []string) {
+			for b, err := range l.Batches(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, fmt.Sprint(windowOf(t, b)))
+			}
+			return all
+		}
+		var want []string
+		for _, row := range rows(openSequence(t, f)) {
+			if strings.Contains(row, " ") { // two positions or more
+				want = append(want, row)
+			}
+		}
+		f.Args["processing_steps"] = longer
+		for engine, open := range openings {
+			l := open(t, f)
+			if got := rows(l); !cmp.Equal(want, got) || len(want) < 3 {
+				t.Errorf("%s, %s (-want +got)\n%s", tt.name, engine, cmp.Diff(want, got))
+			}
+		}
 	}
 }
