@@ -107,7 +107,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Only a Const with plainly stored strings returns its strings.
+// Only a Const returns its strings, listed or as content.
 func TestStringsOfConstants(t *testing.T) {
 	tensor := func(dt tfproto.DataType, content string, values ...string) *tfproto.TensorProto {
 		p := &tfproto.TensorProto{Dtype: dt, TensorContent: []byte(content)}
@@ -115,6 +115,14 @@ func TestStringsOfConstants(t *testing.T) {
 			p.StringVal = append(p.StringVal, []byte(v))
 		}
 		return p
+	}
+	content := func(content string, dims ...int64) *tfproto.NodeDef {
+		p := tensor(tfproto.DataType_DT_STRING, content)
+		p.TensorShape = &tfproto.TensorShapeProto{}
+		for _, n := range dims {
+			p.TensorShape.Dim = append(p.TensorShape.Dim, &tfproto.TensorShapeProto_Dim{Size: n})
+		}
+		return modeltest.ConstOf("c", p)
 	}
 	other := modeltest.ConstOf("c", tensor(tfproto.DataType_DT_STRING, "", "a"))
 	other.Op = "HostConst"
@@ -127,7 +135,15 @@ func TestStringsOfConstants(t *testing.T) {
 		{"two", modeltest.Const("c", "a", "b"), []string{"a", "b"}, true},
 		{"none", modeltest.Const("c"), nil, true},
 		{"numbers", modeltest.ConstOf("c", tensor(tfproto.DataType_DT_INT32, "")), nil, false},
-		{"content", modeltest.ConstOf("c", tensor(tfproto.DataType_DT_STRING, "\x01a", "a")), nil, false},
+		{"content and a list", modeltest.ConstOf("c", tensor(tfproto.DataType_DT_STRING, "\x01a", "a")), nil, false},
+		{"content of a scalar", content("\x02ab"), []string{"ab"}, true},
+		{"content", content("\x01\x80\x00\x02abb", 3, 1), []string{"a", "", "bb"}, true},
+		{"too little content", content("\x01\x02ab", 2), nil, false},
+		{"too much content", content("\x01\x00ab", 2), nil, false},
+		{"fewer lengths", content("\x00\x00", 3), nil, false},
+		{"many elements", content("\x00\x00", 1<<40, 1<<40), nil, false},
+		{"a long length", content("\x80\x80\x80\x80\x80\x00"), nil, false},
+		{"a negative size", content("\x00", -1), nil, false},
 		{"no value", modeltest.Node("c", "Const"), nil, false},
 		{"another operation", other, nil, false},
 	} {

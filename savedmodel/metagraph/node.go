@@ -1,6 +1,8 @@
 package metagraph
 
 import (
+	"encoding/binary"
+	"math"
 	"strconv"
 	"strings"
 
@@ -74,10 +76,12 @@ func (n Node) DataInputs() []string {
 
 // Field numbers of TensorProto.
 const (
-	TensorType, TensorContent, TensorStrings, TensorHandles, TensorVariants = 1, 4, 8, 14, 15
+	TensorType, TensorShape, TensorContent, TensorStrings, TensorHandles, TensorVariants = 1, 2, 4, 8, 14, 15
 )
 
-// ConstStrings returns the strings that a Const node holds, if they are stored plainly.
+// ConstStrings returns the strings that a Const node holds. Fewer strings than elements mean
+// that the last one, or "" if there is none, stands for the rest. It is false if they are
+// written in two ways.
 func ConstStrings(n Node) ([]string, bool) {
 	f, ok := message.Find(n.Attr("value"), message.AttrTensorField)
 	if n.Op != "Const" || !ok {
@@ -85,17 +89,78 @@ func ConstStrings(n Node) ([]string, bool) {
 	}
 	var values []string
 	var typ uint64
+	var content, shape []byte
 	for e := range wire.Fields(f.Bytes) {
 		switch e.Num {
 		case TensorType:
 			typ = e.Number
+		case TensorShape:
+			shape = e.Bytes
 		case TensorContent:
-			return nil, false
+			content = e.Bytes
 		case TensorStrings:
 			values = append(values, string(e.Bytes))
 		}
 	}
-	return values, dtype.DataType(int32(typ)) == dtype.String
+	if dtype.DataType(int32(typ)) != dtype.String {
+		return nil, false
+	}
+	if len(content) > 0 {
+		if len(values) > 0 {
+			return nil, false
+		}
+		return contentStrings(content, shape)
+	}
+	return values, true
+}
+
+// contentStrings reads the strings of a TensorProto's tensor_content, as TensorFlow's C API
+// writes them: the length of each as a varint, then the bytes of all.
+func contentStrings(content, shape []byte) ([]string, bool) {
+	n, ok := elements(shape, int64(len(content)))
+	if !ok {
+		return nil, false
+	}
+	lengths := make([]uint64, n)
+	for i := range lengths {
+		length, size := binary.Uvarint(content)
+		if size <= 0 || size > binary.MaxVarintLen32 || length > math.MaxUint32 {
+			return nil, false
+		}
+		lengths[i], content = length, content[size:]
+	}
+	values := make([]string, n)
+	for i, length := range lengths {
+		if length > uint64(len(content)) {
+			return nil, false
+		}
+		values[i], content = string(content[:length]), content[length:]
+	}
+	return values, len(content) == 0
+}
+
+// elements returns the number of elements of a TensorShapeProto. It is false for an unknown
+// shape, and for more elements than most.
+func elements(shape []byte, most int64) (int64, bool) {
+	n := int64(1)
+	for f := range wire.Fields(shape) {
+		if f.Num != 2 { // dim; unknown_rank is another
+			return 0, false
+		}
+		size := int64(0)
+		for d := range wire.Fields(f.Bytes) {
+			if d.Num == 1 {
+				size = int64(d.Number)
+			}
+		}
+		if size < 0 || size > most {
+			return 0, false
+		}
+		if n *= size; n > most {
+			return 0, false
+		}
+	}
+	return n, true
 }
 
 // Ref is a reference to an output of a node in a graph: "node:1".
