@@ -52,6 +52,25 @@ func TestCheckSourcesRefuses(t *testing.T) {
 	}
 }
 
+func TestUsesTensorFlow(t *testing.T) {
+	uses, err := UsesTensorFlow(fstest.MapFS{
+		"base.h":      {Data: []byte("#include \"tensorflow/core/framework/op_kernel.h\"\n")},
+		"middle.h":    {Data: []byte("#include <vector>\n\n#include \"base.h\"\n")},
+		"far.cc":      {Data: []byte("// Far.\n#include \"middle.h\"\n")},
+		"near.cc":     {Data: []byte("#include \"tensorflow/core/framework/tensor.h\"\n")},
+		"platform.cc": {Data: []byte("#include \"tensorflow/core/platform/env.h\"\n#include \"fill.h\"\n")},
+		"fill.h":      {Data: []byte("#include \"absl/types/span.h\"\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"far.cc": true, "near.cc": true, "platform.cc": false} {
+		if uses[name] != want {
+			t.Errorf("%s: got %t, want %t", name, uses[name], want)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	if got := Find(dir, "1.2.3"); got != "" {

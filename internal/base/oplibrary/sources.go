@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,6 +34,53 @@ func match(dir fs.FS, ext string) ([]string, error) {
 		return nil, millrace.Errorf(millrace.ErrInternal, "no *%s files among the sources", ext)
 	}
 	return all, nil
+}
+
+// PrecompiledHeader is the header with what most sources need of TensorFlow. It is compiled
+// once and included in the sources of [UsesTensorFlow].
+const PrecompiledHeader = "precompiled.h"
+
+// include finds the headers that a file includes by a name in quotes.
+var include = regexp.MustCompile(`(?m)^#include "([^"]+)"`)
+
+// UsesTensorFlow returns the sources and headers in dir that include headers of
+// TensorFlow's framework, themselves or by another header.
+func UsesTensorFlow(dir fs.FS) (map[string]bool, error) {
+	sources, err := Sources(dir)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := Headers(dir)
+	if err != nil {
+		return nil, err
+	}
+	includes := map[string][]string{}
+	for _, name := range append(headers, sources...) {
+		text, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return nil, fmt.Errorf("read source: %w", err)
+		}
+		for _, m := range include.FindAllSubmatch(text, -1) {
+			includes[name] = append(includes[name], string(m[1]))
+		}
+	}
+	uses := map[string]bool{}
+	var visit func(name string) bool
+	visit = func(name string) bool {
+		if strings.HasPrefix(name, "tensorflow/core/framework/") {
+			return true
+		}
+		if found, visited := uses[name]; visited {
+			return found
+		}
+		uses[name] = false // headers do not include each other in a circle
+		uses[name] = slices.ContainsFunc(includes[name], visit)
+		return uses[name]
+	}
+	for name := range includes {
+		visit(name)
+	}
+	return uses, nil
 }
 
 // Digest returns the digest of the library's sources and headers in dir.

@@ -67,6 +67,11 @@ type Build struct {
 	Dir      string   // where the compiler runs; sources are relative to it
 	Work     string   // an empty directory for objects, relative to Dir or absolute
 
+	// Header is a header in Dir, and Uses says for which sources it is compiled once and
+	// included first. "": no such header.
+	Header string
+	Uses   func(source string) bool
+
 	// Says receives the output of the compiler when it succeeds, such as warnings.
 	// Several goroutines call it, one at a time. nil: the output is dropped.
 	Says io.Writer
@@ -102,19 +107,46 @@ func (b *Build) flags() []string {
 // The compiler sees the sources by the names given. If these are relative, and
 // so is b.Work, then no directory's name gets into the library, and two builds
 // give the same bytes.
+//
+// TensorFlow's headers take the compiler longer than a source of ours does. b.Header is
+// what many sources include of them. Where its compiled form, which is b.Header with the
+// ending .gch, could not be written or read, the compiler reads the header itself.
 func (b *Build) Library(ctx context.Context, sources []string, path string) error {
 	g, compiling := errgroup.WithContext(ctx)
 	g.SetLimit(jobs(runtime.NumCPU(), machine.AvailableMemory().Bytes))
+	header := make(chan struct{}) // closed when the header is compiled
+	if b.Header == "" {
+		close(header)
+	} else {
+		g.Go(func() error {
+			defer close(header)
+			b.run(compiling, append(b.flags(), "-x", "c++-header", b.Header, "-o", b.Header+".gch")) // without it, sources read the header
+			return nil
+		})
+	}
 	objects := make([]string, len(sources))
 	for i, name := range sources {
 		objects[i] = filepath.Join(b.Work, objectName(sources, i))
-		g.Go(func() error { return b.run(compiling, append(b.flags(), "-c", name, "-o", objects[i])) })
+		if !b.uses(name) {
+			g.Go(func() error { return b.run(compiling, append(b.flags(), "-c", name, "-o", objects[i])) })
+		}
+	}
+	for i, name := range sources { // last, so that they do not wait for the header
+		if b.uses(name) {
+			g.Go(func() error {
+				<-header
+				return b.run(compiling, append(b.flags(), "-include", b.Header, "-c", name, "-o", objects[i]))
+			})
+		}
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
 	return b.run(ctx, append(append([]string{"-shared", "-o", path}, objects...), "-Wl,-Bsymbolic-functions", b.framework()))
 }
+
+// uses reports whether a source includes the precompiled header.
+func (b *Build) uses(source string) bool { return b.Header != "" && b.Uses(source) }
 
 // objectName returns a unique name for a source's object: sources in different folders
 // may have the same name.

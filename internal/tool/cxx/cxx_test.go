@@ -64,6 +64,27 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
+// The header is compiled before the sources that use it, and included in no other.
+func TestHeader(t *testing.T) {
+	dir := t.TempDir()
+	b := &Build{
+		Runtime: "/runtime", Dir: dir, Work: t.TempDir(), Header: "all.h", Uses: func(source string) bool { return source != "light.cc" },
+		Compiler: script(t, `case "$*" in *-include*) [ -e all.h.gch ];; esac; echo "$@" > "$out"`),
+	}
+	if err := b.Library(t.Context(), []string{"a.cc", "light.cc", "b.cc"}, "op.so"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"a.cc": true, "light.cc": false, "b.cc": true} {
+		object, err := os.ReadFile(filepath.Join(b.Work, name+".o"))
+		if err != nil || strings.Contains(string(object), "-include all.h -c "+name) != want {
+			t.Errorf("%s: %q, %v", name, object, err)
+		}
+	}
+	if header, err := os.ReadFile(filepath.Join(dir, "all.h.gch")); err != nil || !strings.Contains(string(header), "-x c++-header all.h ") {
+		t.Errorf("the header: %q, %v", header, err)
+	}
+}
+
 // The compiler's output is returned unchanged, separately from the error.
 func TestLibraryFails(t *testing.T) {
 	b := &Build{Runtime: "/runtime", Compiler: script(t, "echo op.cc:3:1: error; exit 1"), Dir: t.TempDir(), Work: t.TempDir()}

@@ -23,7 +23,14 @@ func (b *opBuilder) compile(ctx context.Context) (string, error) {
 		return "", err
 	}
 	const library = "operations.so"
-	build := &cxx.Build{Runtime: b.dir, Compiler: b.compiler, Flags: b.Flags, Dir: b.work}
+	heavy, err := oplibrary.UsesTensorFlow(b.sources)
+	if err != nil {
+		return "", err
+	}
+	build := &cxx.Build{
+		Runtime: b.dir, Compiler: b.compiler, Flags: b.Flags, Dir: b.work,
+		Header: oplibrary.PrecompiledHeader, Uses: func(source string) bool { return heavy[source] },
+	}
 	err = build.Library(ctx, names, library)
 	var failed *cxx.Error
 	if errors.As(err, &failed) {
