@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"millrace/graph"
 	"millrace/internal/test/soak"
@@ -74,6 +77,9 @@ func runTrick(t *testing.T, s *smuggled, mode sandbox.Mode) []string {
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(), "MILLRACE_TEST_TRICK="+s.dir, "MILLRACE_TEST_SANDBOX="+string(mode), "TMPDIR="+temp)
 	cmd.WaitDelay = time.Second
+	// strace that is killed leaves its program running.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, _ := cmd.CombinedOutput() // a model may end its process
 	if !bytes.Contains(out, []byte("confined: "+mode)) {
 		t.Fatalf("the process did not come to the model:\n%s", out)
@@ -115,6 +121,9 @@ func TestSandboxedTrickChild(t *testing.T) {
 	dir, mode := os.Getenv("MILLRACE_TEST_TRICK"), sandbox.Mode(os.Getenv("MILLRACE_TEST_SANDBOX"))
 	if dir == "" {
 		t.Skip("a part of TestTricksInSandbox")
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil { // if the test itself is killed
+		t.Fatal(err)
 	}
 	runtime, err := tfbridge.Open(nil)
 	if err != nil {

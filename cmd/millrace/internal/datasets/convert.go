@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -160,7 +161,14 @@ func convertFiles(ctx context.Context, p *cli.Program, inputs []string, flags *c
 		m.Add(now - done)
 		done = now
 	}
-	needs := &sandbox.Policy{Read: append(cli.Folders(inputs...), flags.Manifest), Write: []string{parent(flags.out)}}
+	into := parent(flags.out)
+	if !remote.IsURL(into) {
+		// The sandbox can only allow a folder that exists.
+		if err := os.MkdirAll(into, 0o777); err != nil {
+			return millrace.Errorf(millrace.ErrIO, "make the folder for the dataset: %w", err)
+		}
+	}
+	needs := &sandbox.Policy{Read: append(cli.Folders(inputs...), flags.Manifest), Write: []string{into}}
 	if err := p.Confine(needs); err != nil {
 		return err
 	}
