@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,12 @@ import (
 	"math"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -129,4 +134,142 @@ func freeAddresses(n int) ([]string, error) {
 		addresses = append(addresses, l.Addr().String())
 	}
 	return addresses, nil
+}
+
+// Reading by a data service against reading without one: a dispatcher and one worker on this
+// machine, over gRPC. Nothing here needs Python. A round takes a quarter of a minute.
+const (
+	serviceReads   = 10      // epochs of small records
+	serviceFloats  = 1 << 18 // a large record has 1 MB
+	serviceRecords = 400     // large records
+)
+
+// runService measures and reports.
+func runService(ctx context.Context, s settings, out io.Writer) (bool, error) {
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		return false, err
+	}
+	program, err := buildOf(ctx, filepath.Join(dir, "millrace"), ".")
+	if err != nil {
+		return false, err
+	}
+	f := layout(dir, s.records)
+	if err := f.make(s.records, serviceReads); err != nil {
+		return false, err
+	}
+	large := filepath.Join(dir, "data-large")
+	if err := makeLarge(large); err != nil {
+		return false, err
+	}
+	address, stop, err := startService(ctx, program, dir)
+	if err != nil {
+		return false, err
+	}
+	defer stop()
+	small := loaderArgs(f.data, 128, serviceReads, "x", "y")
+	big := loaderArgs(large, 1, 3, "x")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "records/s\there\tby a worker\tratio\ttarget\t")
+	met := true
+	for _, x := range []struct {
+		name    string
+		args    object
+		atLeast float64
+	}{{"batches of 128 small records", small, 0.67}, {"records of 1 MB", big, 0.4}} {
+		ok, err := compareService(ctx, w, s.rounds, program, filepath.Join(dir, "service.json"), x.name, x.args, address, x.atLeast)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", x.name, err)
+		}
+		met = met && ok
+	}
+	return met, w.Flush()
+}
+
+// makeLarge writes records of 1 MB, unless they are there.
+func makeLarge(folder string) error {
+	if made(folder) {
+		return nil
+	}
+	x := make([]float32, serviceFloats)
+	err := makeRecords(folder, serviceRecords, func(n int) []byte {
+		for i := range x {
+			x[i] = float32(n + i)
+		}
+		return exampleOf(x, int64(n))
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(folder, manifestName), object{
+		"compression": nil, "allow_var_len": false,
+		"features": []object{{"name": "x", "dtype": "float32", "shape": []int{serviceFloats}, "deserialize_type": "float"}},
+	})
+}
+
+// compareService measures a loader without and with the service in turns.
+func compareService(ctx context.Context, out io.Writer, rounds int, program, file, name string, args object, address string, atLeast float64) (bool, error) {
+	args["shuffle"], args["shuffle_mode"], args["seed"] = true, "exact", 1
+	m := millrace{program: program}
+	var here, there, ratios []float64
+	for range rounds {
+		var rates [2]float64
+		for i := range rates {
+			if delete(args, "service"); i == 1 {
+				args["service"] = object{"address": address}
+			}
+			if err := writeJSON(file, object{"type": "independent", "args": args}); err != nil {
+				return false, err
+			}
+			f, err := m.bench(ctx, file)
+			if err != nil {
+				return false, err
+			}
+			rates[i] = f.RecordsPerS
+		}
+		here, there, ratios = append(here, rates[0]), append(there, rates[1]), append(ratios, rates[1]/rates[0])
+	}
+	t, ratio := target{atLeast: atLeast}, median(ratios)
+	fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%.3f\t%s\t%s\n", name, median(here), median(there), ratio, t, t.verdict(t.met(0, ratio)))
+	return t.met(0, ratio), nil
+}
+
+// startService starts a dispatcher and a worker. stop ends them.
+func startService(ctx context.Context, program, dir string) (address string, stop func(), err error) {
+	free, err := freeAddresses(2)
+	if err != nil {
+		return "", nil, err
+	}
+	var servers []*exec.Cmd
+	stop = func() {
+		for _, s := range servers {
+			s.Process.Signal(syscall.SIGTERM)
+			s.Wait()
+		}
+	}
+	port := func(address string) string { _, port, _ := net.SplitHostPort(address); return port }
+	for _, args := range [][]string{
+		{"dispatcher", "--port", port(free[0]), "--work-dir", filepath.Join(dir, "journal"), "--trusted-network"},
+		{"worker", "--port", port(free[1]), "--host", "localhost", "--dispatcher", free[0], "--data", dir, "--trusted-network"},
+	} {
+		cmd := exec.CommandContext(ctx, program, args...)
+		pipe, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			stop()
+			return "", nil, err
+		}
+		servers = append(servers, cmd)
+		said, line := bufio.NewReader(pipe), ""
+		for !strings.Contains(line, "msg=ready") {
+			if line, err = said.ReadString('\n'); err != nil {
+				stop()
+				return "", nil, fmt.Errorf("%q: %s %w", args, line, err)
+			}
+		}
+		go io.Copy(io.Discard, said)
+	}
+	return free[0], stop, nil
 }

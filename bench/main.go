@@ -68,6 +68,7 @@ const (
 	onlyRemote = "remote" // files of stores; nothing else measures it
 
 	onlyEnvironment = "environment" // makes Python's environment and measures nothing
+	onlyService     = "service"     // reading by a data service; nothing else measures it
 	onlyChecks      = "checks"      // what checks cost; nothing else measures it
 	onlyChunks      = "chunks"      // chunked_sequence against RETURNN; nothing else measures it
 )
@@ -91,7 +92,7 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "queues", "gzip", "records", "sequences", "convert", "sweep", "checks", "remote" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "service", "queues", "gzip", "records", "sequences", "convert", "sweep", "checks", "remote" or "chunks"`)
 	flag.StringVar(&s.setting, "setting", "", "measure only settings of the sweep with `TEXT` in their names")
 	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
@@ -99,8 +100,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	all := run
-	if s.only == onlyChecks {
+	switch s.only {
+	case onlyChecks:
 		all = runChecks
+	case onlyService:
+		all = runService
 	}
 	met, err := all(ctx, s, os.Stdout)
 	if err != nil {
@@ -213,8 +217,8 @@ func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bo
 
 // unknownOnly is the error of another value of -only than there is.
 func unknownOnly(only string) error {
-	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
-		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChecks, onlyRemote, onlyChunks)
+	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
+		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyService, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChecks, onlyRemote, onlyChunks)
 }
 
 // makeEnvironment makes Python's environment, unless there is one.

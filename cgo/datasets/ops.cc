@@ -130,7 +130,8 @@ counts: Records of each file.
 lengths: Data bytes of all records, file after file.
 sources: Of each dataset that is mixed: its first record, its records, and the
   number below which a drawn number is its.
-start: The position of the first record that comes.
+start: The position of the first record that comes, or a vector of it and the
+  position after the last.
 shuffling: none, exact (one permutation), block (blocks are permuted, and the
   records of some blocks mixed) or buffer (as tf.data's buffers give them).
 block: Records of a block.
@@ -415,6 +416,49 @@ counts: Records of each file. Another number is an error.
 lengths: File after file.
 skipped: Records whose headers may be damaged, as for
   MillraceExampleBatchDataset.
+)doc");
+
+REGISTER_OP("MillraceGatherBlocksDataset")
+    .Input("input_dataset: variant")
+    .Input("block_rows: int64")
+    .Input("start: int64")
+    .Input("last: int64")
+    .Input("most_buffered: int64")
+    .Input("wait_ms: int64")
+    .Input("other_arguments: Targuments")
+    .Output("handle: variant")
+    .Attr("f: func")
+    .Attr("Targuments: list(type) >= 0") OUTPUT_ATTRS
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(R"doc(
+Yields blocks of rows in their order, each once, whatever arrives.
+
+input_dataset: Yields the number of a block and its components, in any order.
+  Blocks may be missing and may come twice.
+block_rows: The rows of a block, of the last one at most.
+start: The position of the first row that comes.
+last: The number after the last block.
+most_buffered: How many blocks wait for the ones before them.
+wait_ms: How long to wait for any block before the next one is made here.
+f: Maps the number of a block to its components.
+)doc");
+
+REGISTER_OP("MillraceServiceReport")
+    .Input("filenames: string")
+    .Input("sizes: int64")
+    .Output("report: string")
+    .SetIsStateful()
+    .SetShapeFn([](shape_inference::InferenceContext* c) {
+      c->set_output(0, c->Vector(3));
+      return absl::OkStatus();
+    })
+    .Doc(R"doc(
+Says what the process is that runs this.
+
+filenames: Files to look at.
+sizes: Their sizes in bytes.
+report: The machine and process, the name of the library of this operation, and
+  what is wrong with the first file that is not as given; empty if all are.
 )doc");
 
 REGISTER_OP("MillraceOrderedExampleBatchDataset")

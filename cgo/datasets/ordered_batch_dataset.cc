@@ -313,7 +313,7 @@ class OrderedBatchDatasetOp : public data::DatasetOpKernel {
  protected:
   void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override {
     OrderedBatchDataset::Args args;
-    OP_REQUIRES_OK(ctx, args.files.Read(ctx, rules_));
+    OP_REQUIRES_OK(ctx, args.files.Read(ctx, rules_, &tables_));
     OP_REQUIRES_OK(
         ctx, data::ParseScalarArgument(ctx, kBatchSize, &args.batch_size));
     OP_REQUIRES_OK(ctx, data::ParseScalarArgument(ctx, kDropRemainder,
@@ -330,6 +330,7 @@ class OrderedBatchDatasetOp : public data::DatasetOpKernel {
  private:
   BatchForm form_;
   OrderRules rules_;
+  RecordTables tables_;
   std::shared_ptr<data::FunctionMetadata> judge_;
 };
 

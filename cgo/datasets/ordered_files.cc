@@ -58,19 +58,40 @@ absl::Status OrderRules::Read(OpKernelConstruction* ctx) {
   return CheckRange(kThreads, threads, 1, kMaxThreads);
 }
 
-absl::Status OrderedFiles::Read(OpKernelContext* ctx, const OrderRules& rules) {
-  return ReadOf(ctx, rules, nullptr);
+std::shared_ptr<const RecordTables::Entry> RecordTables::Find(
+    const Tensor& names, const Tensor& counts, const Tensor& lengths) {
+  absl::MutexLock lock(&mu_);
+  if (entry_ == nullptr || !entry_->names.SharesBufferWith(names) ||
+      !entry_->counts.SharesBufferWith(counts) ||
+      !entry_->lengths.SharesBufferWith(lengths) ||
+      entry_->names.shape() != names.shape() ||
+      entry_->counts.shape() != counts.shape() ||
+      entry_->lengths.shape() != lengths.shape()) {
+    return nullptr;
+  }
+  return entry_;
+}
+
+void RecordTables::Keep(std::shared_ptr<const Entry> entry) {
+  absl::MutexLock lock(&mu_);
+  entry_ = std::move(entry);
+}
+
+absl::Status OrderedFiles::Read(OpKernelContext* ctx, const OrderRules& rules,
+                                RecordTables* tables) {
+  return ReadOf(ctx, rules, nullptr, tables);
 }
 
 absl::Status OrderedFiles::ReadOf(OpKernelContext* ctx, const OrderRules& rules,
-                                  const Count& count) {
+                                  const Count& count, RecordTables* tables) {
   rules_ = rules;
-  const Tensor *names, *counts, *lengths, *parts;
+  const Tensor *names, *counts, *lengths, *parts, *begin;
   TF_RETURN_IF_ERROR(ctx->input(kFilenames, &names));
   TF_RETURN_IF_ERROR(ctx->input(kCounts, &counts));
   TF_RETURN_IF_ERROR(ctx->input(kLengths, &lengths));
   TF_RETURN_IF_ERROR(ctx->input(kSources, &parts));
-  TF_RETURN_IF_ERROR(data::ParseScalarArgument(ctx, kStart, &start_));
+  TF_RETURN_IF_ERROR(ctx->input(kStart, &begin));
+  TF_RETURN_IF_ERROR(ReadBegin(*begin));
   if (names->dims() != 1 || counts->shape() != names->shape() ||
       lengths->dims() != 1 || parts->dims() != 2 ||
       parts->dim_size(1) != kPartNumbers || parts->dim_size(0) < 1) {
@@ -80,35 +101,70 @@ absl::Status OrderedFiles::ReadOf(OpKernelContext* ctx, const OrderRules& rules,
   counts_ = *counts;
   lengths_ = *lengths;
   parts_ = *parts;
-  std::vector<int64_t> each;
-  int64_t left = lengths->NumElements();
-  for (int64_t i = 0; i < counts->NumElements(); ++i) {
-    each.push_back(counts->vec<int64_t>()(i));
-    if (each.back() < 0 || each.back() > left) break;
-    left -= each.back();
+  if (tables != nullptr) entry_ = tables->Find(*names, counts_, lengths_);
+  if (entry_ == nullptr) {
+    TF_RETURN_IF_ERROR(MakeTable(*names, &entry_));
+    if (tables != nullptr) tables->Keep(entry_);
   }
-  if (left != 0 || static_cast<int64_t>(each.size()) != names->NumElements()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(lengths->NumElements(),
-                     " lengths are not those of the records counted"));
-  }
-  std::vector<std::string> paths;
-  for (int64_t i = 0; i < names->NumElements(); ++i) {
-    paths.emplace_back(names->vec<tstring>()(i));
-  }
-  const auto table = std::make_shared<RecordTable>(
-      std::move(paths), each, lengths_.vec<uint32_t>().data());
-  for (const int64_t file : rules_.skipped.CutFiles()) table->Cut(file);
-  table_ = table;
-  if (KeptFiles::Fit(*table_)) kept_ = std::make_shared<KeptFiles>(*table_);
+  table_ = entry_->table;
+  kept_ = entry_->kept;
   examples_ = table_->records();
-  if (count != nullptr) TF_RETURN_IF_ERROR(count(each, &examples_));
-  rules_.order.skipped = rules_.skipped.InOrder(each);
-  rules_.order.counts = std::move(each);
+  if (count != nullptr) TF_RETURN_IF_ERROR(count(entry_->each, &examples_));
+  rules_.order.skipped = rules_.skipped.InOrder(entry_->each);
+  rules_.order.counts = entry_->each;
   if (count != nullptr && rules_.order.shuffling == Shuffling::kBuffer) {
     return absl::InvalidArgumentError("buffers shuffle records alone");
   }
   return CheckOrder();
+}
+
+// ReadBegin reads where the records that come begin and, in a vector of two
+// positions, where they end.
+absl::Status OrderedFiles::ReadBegin(const Tensor& begin) {
+  begin_ = begin;
+  const bool range = begin.dims() == 1 && begin.NumElements() == 2;
+  if (!range && begin.dims() != 0) {
+    return absl::InvalidArgumentError(
+        "want start as a scalar, or a vector of start and end");
+  }
+  start_ = begin.flat<int64_t>()(0);
+  if (range) stop_ = begin.flat<int64_t>()(1);
+  if (stop_ < start_) {
+    return absl::InvalidArgumentError("the end is before the start");
+  }
+  return absl::OkStatus();
+}
+
+// MakeTable makes the table of the files.
+absl::Status OrderedFiles::MakeTable(
+    const Tensor& names, std::shared_ptr<const RecordTables::Entry>* entry) {
+  auto made = std::make_shared<RecordTables::Entry>();
+  made->names = names;
+  made->counts = counts_;
+  made->lengths = lengths_;
+  std::vector<int64_t>& each = made->each;
+  int64_t left = lengths_.NumElements();
+  for (int64_t i = 0; i < counts_.NumElements(); ++i) {
+    each.push_back(counts_.vec<int64_t>()(i));
+    if (each.back() < 0 || each.back() > left) break;
+    left -= each.back();
+  }
+  if (left != 0 || static_cast<int64_t>(each.size()) != names.NumElements()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(lengths_.NumElements(),
+                     " lengths are not those of the records counted"));
+  }
+  std::vector<std::string> paths;
+  for (int64_t i = 0; i < names.NumElements(); ++i) {
+    paths.emplace_back(names.vec<tstring>()(i));
+  }
+  const auto table = std::make_shared<RecordTable>(
+      std::move(paths), each, lengths_.vec<uint32_t>().data());
+  for (const int64_t file : rules_.skipped.CutFiles()) table->Cut(file);
+  made->table = table;
+  if (KeptFiles::Fit(*table)) made->kept = std::make_shared<KeptFiles>(*table);
+  *entry = std::move(made);
+  return absl::OkStatus();
 }
 
 // CheckOrder reads the parts, and checks that every position has a record.
@@ -130,13 +186,13 @@ absl::Status OrderedFiles::CheckOrder() {
                     order.begin <= order.parts[0].records - order.size;
   const bool all = order.parts.size() == 1 && order.size == examples_;
   if (!fits || (order.shuffling == Shuffling::kBuffer && !all) || start_ < 0 ||
-      (!endless() && start_ > end()) || (endless() && order.size == 0)) {
+      (!endless() && start_ > Last()) || (endless() && order.size == 0)) {
     return absl::InvalidArgumentError("the order has not so many records");
   }
   return absl::OkStatus();
 }
 
-int64_t OrderedFiles::end() const {
+int64_t OrderedFiles::Last() const {
   const int64_t size = rules_.order.size;
   if (size == 0) return 0;
   if (endless() || rules_.epochs > INT64_MAX / 2 / size) return INT64_MAX / 2;

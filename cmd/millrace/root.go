@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace/cmd/millrace/internal/cli"
+	"millrace/cmd/millrace/internal/dataservice"
 	"millrace/cmd/millrace/internal/datasets"
 	"millrace/cmd/millrace/internal/estimate"
 	"millrace/cmd/millrace/internal/ops"
@@ -55,6 +56,7 @@ func root(p *cli.Program) *cobra.Command {
 	p.AddFlags(c)
 	c.AddCommand(datasets.Commands(p)...)
 	c.AddCommand(estimate.Commands(p)...)
+	c.AddCommand(dataservice.Commands(p)...)
 	c.AddCommand(serve.Command(p), runtimes.Command(p), ops.Command(p), versionCommand(p))
 	return c
 }

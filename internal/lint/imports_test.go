@@ -18,7 +18,7 @@ const module = "millrace"
 var layers = [][]string{
 	{"."},
 	{"dtype", "cgo", "diag"},
-	{"internal", "observe", "sandbox", "remote", "tfrecord", "sigdef", "savedmodel", "loaders/decl", "loaders/chunks", "loaders/permutation", "loaders/quarantine"},
+	{"internal", "observe", "sandbox", "remote", "tfrecord", "sigdef", "savedmodel", "loaders/decl", "loaders/chunks", "loaders/permutation", "loaders/quarantine", "loaders/service"},
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
 	{"graph/tf1", "internal/test/failedscope"},

@@ -36,6 +36,9 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	if parts.Probe, err = probe(t, p); err != nil {
 		return nil, fail(p, err)
 	}
+	if parts.Report, err = report(t); err != nil {
+		return nil, fail(p, err)
+	}
 	parts.Checks = t.Checks(p.Path)
 	if !has[stage.Window](t) && !has[stage.Chunks](t) && !t.Filters() {
 		parts.Place = func(first, rows int64) string { return order.Place(p.Spec, scan, first, rows) }
@@ -55,11 +58,10 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 // datasetOf adds the dataset of all stages.
 func datasetOf(t *target.Target) (*dataset.Dataset, error) {
 	t.AddFeeds()
-	steps, err := route(t, operations)
+	d, err := stagesOf(t)
 	if err != nil {
 		return nil, err
 	}
-	d := build(t, steps)
 	if t.Fixed != nil && t.Fixed.SkipBatches > 0 {
 		d = d.Skip(t.Fixed.SkipBatches)
 	}
@@ -69,6 +71,18 @@ func datasetOf(t *target.Target) (*dataset.Dataset, error) {
 	// speed (docs/performance.md). Without it there are no times of stages.
 	d = d.WithOptions(&dataset.Options{Sloppy: t.Parse.Sloppy, NoAutotune: !t.Engine.Timed, NoOptimization: true})
 	return d, t.Scope.Err()
+}
+
+// stagesOf adds the dataset of all stages without options.
+func stagesOf(t *target.Target) (*dataset.Dataset, error) {
+	if at := t.Service(); at != nil {
+		return servedBlocks(t, at)
+	}
+	steps, err := route(t, operations)
+	if err != nil {
+		return nil, err
+	}
+	return build(t, steps), nil
 }
 
 // newTarget returns the graph of s for the stages of a plan.

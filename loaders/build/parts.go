@@ -41,6 +41,10 @@ type Parts struct {
 	// set for an endless loader that may give nothing, and nil otherwise.
 	Probe *dataset.Iterator
 
+	// Report is an iterator over what the workers of the plan's data service are: see
+	// [native.ServiceReport]. It is nil without a service.
+	Report *dataset.Iterator
+
 	// Place gives the records of rows; see [order.Place]. Nil: rows are not records.
 	Place func(first, rows int64) string
 

@@ -74,7 +74,7 @@ func (c Choice) BatchesAtOnce() int64 {
 // and leaves nothing to tf.data's prefetch stage: where a native operation reads the
 // files and has threads of its own, or makes several batches at once.
 func (c Choice) RunPrefetches() bool {
-	if c.Filters() || c.Prefetch < 1 || c.Prefetch > mostAhead || c.Timed || (c.Shuffle != nil || c.Records != nil) && !batchesInOrder(c) || c.ChecksRecords() || !c.Native().Applied {
+	if c.Service != nil || c.Filters() || c.Prefetch < 1 || c.Prefetch > mostAhead || c.Timed || (c.Shuffle != nil || c.Records != nil) && !batchesInOrder(c) || c.ChecksRecords() || !c.Native().Applied {
 		return false
 	}
 	return c.Chunks == nil || c.CutsFiles()

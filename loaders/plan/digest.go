@@ -147,7 +147,7 @@ func (p *Plan) withoutPace() *Plan {
 		order.Shard, order.Shards = 0, 1
 		q.Records = &order
 	}
-	q.NativeLibrary, q.TimeStages, q.MultiLoad = "", false, false
+	q.NativeLibrary, q.TimeStages, q.MultiLoad, q.Service = "", false, false, nil
 	q.ParallelReads, q.ParallelParses, q.ReadBufferBytes, q.Prefetch = 1, 1, 0, 0
 	q.InterleaveIn, q.InterleaveOut, q.DecodeLimit = 1, 1, 0
 	return q

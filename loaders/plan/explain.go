@@ -29,7 +29,8 @@ type Explanation struct {
 	SeedGiven bool             `json:"seed_given"` // false: drawn for this plan
 	Stages    []Stage          `json:"stages"`
 	Rewrites  []engine.Rewrite `json:"rewrites"`
-	InGo      []engine.GoStage `json:"in_go,omitempty"` // the stages that call Go; none: any process with Millrace's operations can run the graph
+	InGo      []engine.GoStage `json:"in_go,omitempty"`   // the stages that call Go; none: any process with Millrace's operations can run the graph
+	Service   *spec.Service    `json:"service,omitempty"` // whose workers carry out all stages before the batch
 	Warnings  diag.List        `json:"warnings"`
 }
 
@@ -53,6 +54,7 @@ func (p *Plan) Explanation() *Explanation {
 		Mixture: p.Mixture, Seed: p.Seed, SeedGiven: p.SeedGiven,
 		Files: []ExplainedFile{}, Rewrites: p.Engine().Rewrites(), InGo: engine.InGo(p.Engine()), Warnings: append(diag.List{}, p.Warnings...),
 	}
+	e.Service = p.Service
 	if p.Manifest.AllowVarLen {
 		e.Records = "SequenceExample"
 	}
@@ -77,6 +79,7 @@ func (p *Plan) Explain() string {
 	e.writeStages(&b)
 	e.writeRewrites(&b)
 	e.writeInGo(&b)
+	e.writeService(&b)
 	if len(e.Warnings) > 0 {
 		fmt.Fprintf(&b, "\n%v\n", e.Warnings)
 	}

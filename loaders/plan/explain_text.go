@@ -83,6 +83,18 @@ func (e *Explanation) writeInGo(b *strings.Builder) {
 	w.Flush()
 }
 
+// writeService says what the workers of a data service do, and what this process.
+func (e *Explanation) writeService(b *strings.Builder) {
+	if e.Service == nil {
+		return
+	}
+	b.WriteString("\nservice\n")
+	w := columns(b)
+	fmt.Fprintf(w, "  workers\t%s\tfiles to batch, in blocks of about %s of the order\n", millrace.Quote(e.Service.Address), figures.Size(e.Service.BlockBytes))
+	fmt.Fprintf(w, "  here\t\torders the blocks, cuts batches from them, and reads those that do not come\n")
+	w.Flush()
+}
+
 // padding describes how much of a tensor is padding that the stage adds.
 func padding(s Stage, t stage.Tensor) string {
 	switch {

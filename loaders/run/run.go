@@ -68,6 +68,9 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 
 // newPass starts the iterator of a pass.
 func (pl *Pipeline) newPass(ctx context.Context, sess *tfbridge.Session, o *steps.Options) (*pass, error) {
+	if err := pl.checkService(ctx, sess); err != nil {
+		return nil, err
+	}
 	empty, err := pl.runProbe(ctx, sess)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ type CommonArgs struct {
 	ProcessingSteps    []StepConfig      `json:"processing_steps" decl:"most=65536" doc:"Steps that change, make and remove tensors, in this order."`
 	DecodeLimit        int64             `json:"decode_limit" decl:"default=268435456,min=1,limit=1099511627776" doc:"How many bytes a step may make of one image or sound when it decodes it. More is an error, or a bad record."`
 	Mode               string            `json:"mode" decl:"enum=train|eval" doc:"Whether the data are to be trained on or to be evaluated, which steps may depend on. The default is train; the flag --mode and the commands that train, evaluate, predict and serve decide before this key."`
+	Service            ServiceConfig     `json:"service" decl:"" doc:"A data service whose workers read and process the data. The batches are the same. It needs an order that is computed: shuffle_mode exact or block, shard, range or mixture."`
 	Seed               int64             `json:"seed" decl:"" doc:"The seed of all random choices: shuffles, orders and window sizes. Without it each run draws a fresh one."`
 }
 
@@ -94,7 +95,7 @@ func (a *ExampleArgs) padding() *decl.Either[bool, []PaddingConfig] { return &a.
 var PaceKeys = []string{
 	"num_parallel_reads", "num_parallel_parses", "num_read_buffer_bytes", "num_prefetch",
 	"num_interleave_out_buffer_elements", "num_interleave_in_buffer_elements", "multi_load", "empty_files",
-	"decode_limit",
+	"decode_limit", "service",
 }
 
 // PlaceKeys are the arguments that locate data, and those that saved states already

@@ -1,8 +1,15 @@
 package spec
 
 import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+
 	"millrace/loaders/decl"
 	"millrace/loaders/permutation"
+	"millrace/loaders/processing"
+	"millrace/tfbridge"
 	"millrace/tfrecord"
 )
 
@@ -193,4 +200,73 @@ func (c orderPart) placesKnown(key string) {
 			return
 		}
 	}
+}
+
+// ServiceConfig is "service": a data service whose workers read and process the data.
+type ServiceConfig struct {
+	decl.Object
+	Address        string `json:"address" decl:"required,nonempty" doc:"Where its dispatcher listens: HOST:PORT."`
+	BlockBytes     int64  `json:"block_bytes" decl:"default=1048576,min=1,limit=1073741824" doc:"About how many bytes of examples a worker makes at a time. A block of fewer bytes costs more for each example, and a larger one takes more memory."`
+	BufferedBlocks int64  `json:"buffered_blocks" decl:"default=64,min=1,limit=65536" doc:"How many blocks may arrive before the one that is next in the order. When so many have, this process reads that block itself."`
+	WaitMS         int64  `json:"wait_ms" decl:"default=10000,min=0,limit=86400000" doc:"How long to wait for any block, in milliseconds, before this process reads the next one itself."`
+}
+
+// Service is the data service of a loader.
+type Service struct {
+	Address        string `json:"address"`
+	BlockBytes     int64  `json:"block_bytes"`
+	BufferedBlocks int64  `json:"buffered_blocks"`
+	WaitMS         int64  `json:"wait_ms"`
+}
+
+// servicePart checks whether workers can read what the config asks for.
+type servicePart struct{ *checker }
+
+// service refuses a loader whose batches do not follow from positions in a computed order.
+func (c servicePart) service() {
+	a := &c.args.Service
+	if a.At == nil || c.args.Bad("service") {
+		return
+	}
+	if host, port, err := net.SplitHostPort(a.Address); !a.Bad("address") {
+		if n, e := strconv.ParseUint(port, 10, 16); cmp.Or(err, e) != nil || n == 0 || host == "" {
+			c.inConfig.Report(a.Key("address"), "must be HOST:PORT, got %s", decl.Quote(a.Address))
+		}
+	}
+	if why := c.notServed(); why != "" {
+		c.inConfig.Report(c.args.Key("service"), "workers make blocks of an order that is computed before the data are read, and %s", why)
+	}
+	c.spec.Service = &Service{a.Address, a.BlockBytes, a.BufferedBlocks, a.WaitMS}
+}
+
+// notServed returns why no worker can make blocks of the config's batches, "" if one can.
+func (c servicePart) notServed() string {
+	s := c.spec
+	switch {
+	case s.Chunks != nil:
+		return "a chunked_sequence has none"
+	case s.Records == nil && c.examples.Shuffle:
+		return "buffers shuffle these; set shuffle_mode to exact or block"
+	case s.Records == nil:
+		return "these come from one file after another; give the key range, such as {\"start\": 0}, which reads all of them by their place"
+	case c.examples.BucketByLength.At != nil:
+		return "batches of buckets do not follow from it"
+	case s.BadRecords != nil:
+		return "skipped records (bad_records) are not known then"
+	case slices.ContainsFunc(s.Steps, Step.Filters):
+		return "what a filter keeps is not known then"
+	case len(s.BatchSteps) > 0:
+		return "batch_steps need whole batches, which workers do not make"
+	case s.HasURLs():
+		return "files of stores are read in Go; copy them to disks that all workers see"
+	}
+	for _, t := range c.tensors {
+		if t.shaped && slices.Contains(c.batchedShape(t), -1) {
+			return "the rows of " + decl.Quote(t.Name) + " of shape " + processing.FormatShape(c.batchedShape(t)) + " differ in size; pad them to one"
+		}
+		if t.typed && t.DType == tfbridge.Variant {
+			return "the tensor " + decl.Quote(t.Name) + " has no rows"
+		}
+	}
+	return ""
 }

@@ -37,6 +37,7 @@ type Spec struct {
 	DecodeLimit     int64        // bytes that a step may make of one image or sound
 	Shuffle         *Shuffle     // nil = off
 	Records         *RecordOrder // nil = the files one after the other, or mixed as Shuffle says
+	Service         *Service     // nil = this process reads the data
 	Sloppy          bool
 	InterleaveIn    int64
 	InterleaveOut   int64 // at least 1

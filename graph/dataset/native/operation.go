@@ -34,6 +34,9 @@ const (
 	opCheckedOrderedExamples  = "MillraceJudgedOrderedExampleBatchDataset"
 	opCheckedOrderedSequences = "MillraceJudgedOrderedSequenceBatchDataset"
 
+	opGatherBlocks  = "MillraceGatherBlocksDataset"
+	opServiceReport = "MillraceServiceReport"
+
 	opRecordLengths   = "MillraceRecordLengths"
 	opCheckMedia      = "MillraceCheckMedia"
 	opRecords         = dataset.RecordsOp

@@ -17,7 +17,7 @@ type Order struct {
 	Filenames tfbridge.Output // names of the files, a string vector
 	Counts    tfbridge.Output // int64 vector: the records of each file
 	Lengths   tfbridge.Output // uint32 vector: the data bytes of all records, file after file
-	Start     tfbridge.Output // int64 scalar: the position to begin at; not set: 0
+	Start     tfbridge.Output // int64 scalar: the position to begin at, or a vector of it and the position after the last; not set: 0
 
 	Shuffling string // one of "none", "exact", "block" and "buffer"
 	Seed      int64

@@ -100,3 +100,23 @@ func TestBufferOrderIsThatOfTensorFlow(t *testing.T) {
 		}
 	}
 }
+
+// An order may end before its last record: the function of a block reads only its own.
+func TestOrderEnds(t *testing.T) {
+	needLibrary(t)
+	b, s := &buffers{counts: []int64{30, 0, 11}, files: 1, filesAtOnce: 1, records: 1, epochs: 2}, newScope(t)
+	part := func(shuffling string, start tfbridge.Output) []any {
+		o := b.order(t, s)
+		o.Shuffling, o.Start = shuffling, start
+		return all(t, native.OrderedRecords(s, o))
+	}
+	for _, shuffling := range []string{"none", "exact"} {
+		whole := part(shuffling, s.Const(int64(0)))
+		if diff := cmp.Diff(whole[25:60], part(shuffling, s.Const([]int64{25, 60}))); diff != "" || len(whole) != 82 {
+			t.Errorf("%s: %d records (-want +got)\n%s", shuffling, len(whole), diff)
+		}
+		if got := part(shuffling, s.Const([]int64{80, 100})); len(got) != 2 {
+			t.Errorf("%s: %d records after the end", shuffling, len(got)-2)
+		}
+	}
+}

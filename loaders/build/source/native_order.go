@@ -39,6 +39,9 @@ func (r *Records) NativeOrder() *native.Order {
 	if r.Engine.Seeks() {
 		o.Start = r.Skip
 	}
+	if r.Stop.Op != nil {
+		o.Start = graph.Pack(s, []tfbridge.Output{r.Skip, r.Stop}, 0)
+	}
 	return o
 }
 
@@ -64,6 +67,9 @@ func (r *Records) OrdersNatively() bool {
 // graph, and cannot exceed 2 GB. In another process than this an operation reads them
 // from the headers of the files.
 func (r *Records) Lengths(s *graph.Scope) tfbridge.Output {
+	if r.RecordLengths.Op != nil {
+		return r.RecordLengths
+	}
 	if r.Fixed != nil {
 		paths, counts := r.CountedFiles()
 		return native.RecordLengths(s, s.Const(paths), s.Const(target.Int64Vector(counts)), r.Skips())

@@ -28,6 +28,10 @@ type Checks struct {
 	list   []check
 }
 
+// Share makes t fail with the assertions of another target, whose operations are in functions
+// of t's graph. t has none itself.
+func (t *Target) Share(inner *Target) { t.checks = inner.checks }
+
 // Checks returns the assertions that were added, for errors about a config.
 func (t *Target) Checks(loader string) Checks { return Checks{loader, t.checks} }
 

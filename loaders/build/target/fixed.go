@@ -3,6 +3,7 @@ package target
 import (
 	"millrace/graph/dataset/native"
 	"millrace/loaders/engine"
+	"millrace/loaders/spec"
 )
 
 // Fixed are the values of a dataset that no run feeds, for a graph that is written to a
@@ -24,6 +25,15 @@ func (t *Target) Skips() []native.Skip {
 		return nil
 	}
 	return t.Fixed.Skipped
+}
+
+// Service returns the data service that makes the batches, nil without one or if the dataset is
+// to run in any process.
+func (t *Target) Service() *spec.Service {
+	if t.Fixed != nil {
+		return nil
+	}
+	return engine.ServiceOf(t.Engine)
 }
 
 // HoldsPositions reports whether batches carry the positions of their records: see

@@ -56,6 +56,11 @@ type Target struct {
 	// Fixed are the values of Feeds, if no run feeds them.
 	Fixed *Fixed
 
+	// Stop is the position after the last record, an int64 scalar; unset: all records from Skip
+	// on come. RecordLengths has the lengths of all records; unset: [source.Records.Lengths] finds
+	// them.
+	Stop, RecordLengths tfbridge.Output
+
 	// Requests says that the records come in requests, and not from files.
 	Requests bool
 

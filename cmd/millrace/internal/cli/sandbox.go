@@ -125,6 +125,9 @@ func LoaderNeeds(plans ...*loaders.Plan) *sandbox.Policy {
 			needs.Connect = true
 			needs.Read = append(needs.Read, credentials()...)
 		}
+		if plan.Service != nil {
+			needs.Connect = true
+		}
 		// Records that are read by their number need indexes, which a run makes.
 		if dir := index.CacheDir(); plan.Records != nil && dir != "" && os.MkdirAll(dir, 0o755) == nil {
 			needs.Write = append(needs.Write, dir)
