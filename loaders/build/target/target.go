@@ -128,17 +128,16 @@ func (t *Target) AddFeeds() {
 
 // MapOptions returns how parsing runs: its parallelism, and whether batches
 // may overtake each other.
+//
+// The operations of an example are not run in one thread, although that takes a third of the
+// time from small steps: TensorFlow then waits for Case and other operations with functions in
+// the thread, and such functions need another thread of the same pool. With as many examples as
+// threads, all wait for ever.
 func (t *Target) MapOptions() *dataset.MapOptions {
-	o := &dataset.MapOptions{Parallel: t.Parse.Parallel, Sloppy: t.Parse.Sloppy}
-	if t.StepsSingly() {
-		// The examples are worked on in parallel. To hand the operations of one from thread to
-		// thread takes longer than most operations.
-		o.Inline = true
-		if o.Parallel == 1 {
-			o.Parallel = min(int64(runtime.NumCPU()), maxParallel)
-		}
+	if t.Parse.Parallel == 1 && t.StepsSingly() {
+		return &dataset.MapOptions{Parallel: min(int64(runtime.NumCPU()), maxParallel), Sloppy: t.Parse.Sloppy}
 	}
-	return o
+	return &dataset.MapOptions{Parallel: t.Parse.Parallel, Sloppy: t.Parse.Sloppy}
 }
 
 // maxParallel is how many examples are processed at the same time unless the config says
