@@ -267,6 +267,7 @@ func features(names ...string) []object {
 var sweepSkipped = map[string]string{
 	"batch_steps":    "they are TensorFlow's own operations on both sides",
 	"decode_limit":   "it bounds what steps decode, and costs nothing",
+	"service":        "-only service measures it",
 	"mode":           "decides which processing steps run; tf.data has no such thing",
 	"empty_files":    "decides whether there is an error",
 	"mixture":        "-only records measures mixtures",
