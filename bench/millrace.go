@@ -158,6 +158,7 @@ func buildOf(ctx context.Context, program, tree string) (string, error) {
 	for _, args := range [][]string{{"go", "build", "-buildvcs=false", "-o", program, "./cmd/millrace"}, {program, "runtime", "native"}} {
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = tree, os.Stderr, os.Stderr
+		cmd.Env = append(cmd.Environ(), "GOWORK=off") // the workspace of this tree does not know another one in it
 		if err := cmd.Run(); err != nil {
 			return "", fmt.Errorf("%v in %s: %w", args, tree, err)
 		}
