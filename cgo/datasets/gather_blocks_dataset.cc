@@ -7,8 +7,8 @@
 // dies. Blocks arrive in any order, and a slow worker delays all that come
 // after its own.
 //
-//	service ── thread ── buffer {7, 9, 10} ── next is 6: wait, or make it
-// here
+//	service ── thread ── buffer {7, 9, 10} ── next is 6: wait for it,
+//	                                          or make it here
 //
 // A function makes a block in this process. It is called for the next block if
 // that is not in the buffer, and

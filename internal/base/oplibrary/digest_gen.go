@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "00dcf8b67f2ac540"
+const digest = "b9f8068148012450"
