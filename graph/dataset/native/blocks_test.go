@@ -47,8 +47,9 @@ func TestGatherBlocks(t *testing.T) {
 	}{
 		"in order":             {numbers: []int64{1, 2, 3, 4, 5}, buffered: 9},
 		"backwards":            {numbers: []int64{5, 4, 3, 2, 1}, buffered: 9},
-		"missing and repeated": {numbers: []int64{5, 2, 2, 1, 9, 0, 1}, buffered: 9, here: []int64{3, 4}},
+		"missing and repeated": {numbers: []int64{5, 2, 2, 1, 9, 0, 1}, buffered: 9, bad: -1, here: []int64{3, 4}},
 		"full buffer":          {numbers: []int64{5, 4, 3, 2, 1}, buffered: 2, here: []int64{1, 2, 3}},
+		"early, small buffer":  {numbers: []int64{0, 1, 2, 3, 4, 5}, buffered: 1, bad: -1},
 		"nothing":              {numbers: []int64{}, buffered: 1, here: []int64{1, 2, 3, 4, 5}},
 		"bad data":             {numbers: []int64{1, 2, 3, 4, 5}, buffered: 9, bad: 4, here: []int64{4, 5}},
 	}
