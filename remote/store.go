@@ -17,8 +17,8 @@ type Store interface {
 	// Stat describes an object.
 	Stat(ctx context.Context, url string) (Info, error)
 
-	// Open requests the bytes of r. The caller closes the Body. ctx covers the reading of
-	// the Body.
+	// Open requests the bytes of r. The Body has the version that it is of, which the caller
+	// compares with r.Version. The caller closes the Body. ctx covers the reading of the Body.
 	Open(ctx context.Context, url string, r Range) (*Body, error)
 }
 
@@ -47,7 +47,7 @@ type Object struct {
 // Range is a part of a version of an object.
 type Range struct {
 	From, Bytes int64
-	Version     string // [ErrChanged] if the object has another one; "": any
+	Version     string // a store that can refuses another one with [ErrChanged]; "": any
 }
 
 // Body is the answer to a request for a range.

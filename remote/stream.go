@@ -96,6 +96,9 @@ func (s *stream) open() (err error) {
 	if err != nil {
 		return err
 	}
+	if v := o.info.Version; v != "" && s.body.Version != v {
+		return &Failure{Msg: ErrChanged.Error(), Err: ErrChanged}
+	}
 	if s.body.Size != o.info.Size {
 		return &Failure{Msg: fmt.Sprintf("%v: it had %d bytes and has %d", ErrChanged, o.info.Size, s.body.Size), Err: ErrChanged}
 	}

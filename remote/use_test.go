@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -90,4 +91,32 @@ func TestVersionsStay(t *testing.T) {
 			t.Errorf("after the use: %v", err)
 		}
 	})
+}
+
+// replacing is a store whose object is another one after the first look at it. It does not
+// compare versions itself.
+type replacing struct{ looks *int }
+
+func (s replacing) Stat(ctx context.Context, url string) (remote.Info, error) {
+	info, err := memory{url: "hello"}.Stat(ctx, url)
+	*s.looks++
+	info.Version = fmt.Sprint(*s.looks)
+	return info, err
+}
+
+func (s replacing) Open(ctx context.Context, url string, r remote.Range) (*remote.Body, error) {
+	b, err := memory{url: "world"}.Open(ctx, url, r)
+	if err == nil {
+		b.Info, err = s.Stat(ctx, url)
+	}
+	return b, err
+}
+
+// A reader notices another version although the store does not.
+func TestOtherVersion(t *testing.T) {
+	c := remote.NewClient(remote.Options{})
+	c.Register("replacing", replacing{new(int)})
+	if got, err := read(t.Context(), c, "replacing://x", 10); !errors.Is(err, remote.ErrChanged) {
+		t.Errorf("read %q, %v; want ErrChanged", got, err)
+	}
 }

@@ -170,10 +170,6 @@ func (s *Store) Open(ctx context.Context, u string, r remote.Range) (*remote.Bod
 			return nil, &remote.Failure{Msg: "the server's Content-Range is wrong", Retry: true}
 		}
 	}
-	if r.Version != "" && b.Version != r.Version {
-		b.Close()
-		return nil, &remote.Failure{Msg: remote.ErrChanged.Error(), Err: remote.ErrChanged}
-	}
 	return b, nil
 }
 

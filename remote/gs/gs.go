@@ -219,10 +219,6 @@ func (s *Store) Open(ctx context.Context, u string, r remote.Range) (*remote.Bod
 		a.Body.Close()
 		return nil, &remote.Failure{Msg: s.base + " does not say how large the object is", Retry: true}
 	}
-	if r.Version != "" && b.Version != r.Version {
-		a.Body.Close()
-		return nil, &remote.Failure{Msg: remote.ErrChanged.Error(), Err: remote.ErrChanged}
-	}
 	return b, nil
 }
 

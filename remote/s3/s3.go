@@ -154,10 +154,6 @@ func (s *Store) Open(ctx context.Context, url string, r remote.Range) (*remote.B
 			return nil, &remote.Failure{Msg: "the server's Content-Range is wrong", Retry: true}
 		}
 	}
-	if r.Version != "" && b.Version != r.Version {
-		body.Close()
-		return nil, &remote.Failure{Msg: remote.ErrChanged.Error(), Err: remote.ErrChanged}
-	}
 	return b, nil
 }
 

@@ -108,9 +108,6 @@ func body(a *http.Response, r remote.Range) (*remote.Body, error) {
 	if b.Size < 0 {
 		return nil, &remote.Failure{Msg: "the server does not say how large the file is", Advice: "copy it to a disk of this machine"}
 	}
-	if r.Version != "" && b.Version != r.Version {
-		return nil, &remote.Failure{Msg: remote.ErrChanged.Error(), Err: remote.ErrChanged}
-	}
 	return b, nil
 }
 
