@@ -9,6 +9,7 @@ import (
 	"millrace/dtype"
 	"millrace/internal/base/wire"
 	"millrace/savedmodel/message"
+	"millrace/sigdef"
 )
 
 // Node is a NodeDef: one use of an operation or function. Its attributes stay
@@ -117,8 +118,12 @@ func ConstStrings(n Node) ([]string, bool) {
 // contentStrings reads the strings of a TensorProto's tensor_content, as TensorFlow's C API
 // writes them: the length of each as a varint, then the bytes of all.
 func contentStrings(content, shape []byte) ([]string, bool) {
-	n, ok := elements(shape, int64(len(content)))
-	if !ok {
+	dims, err := sigdef.ParseShape(shape).ToSlice()
+	if err != nil {
+		return nil, false
+	}
+	n, err := dtype.Elements(dims)
+	if err != nil || n > int64(len(content)) {
 		return nil, false
 	}
 	lengths := make([]uint64, n)
@@ -137,30 +142,6 @@ func contentStrings(content, shape []byte) ([]string, bool) {
 		values[i], content = string(content[:length]), content[length:]
 	}
 	return values, len(content) == 0
-}
-
-// elements returns the number of elements of a TensorShapeProto. It is false for an unknown
-// shape, and for more elements than most.
-func elements(shape []byte, most int64) (int64, bool) {
-	n := int64(1)
-	for f := range wire.Fields(shape) {
-		if f.Num != 2 { // dim; unknown_rank is another
-			return 0, false
-		}
-		size := int64(0)
-		for d := range wire.Fields(f.Bytes) {
-			if d.Num == 1 {
-				size = int64(d.Number)
-			}
-		}
-		if size < 0 || size > most {
-			return 0, false
-		}
-		if n *= size; n > most {
-			return 0, false
-		}
-	}
-	return n, true
 }
 
 // Ref is a reference to an output of a node in a graph: "node:1".
