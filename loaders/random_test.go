@@ -349,19 +349,7 @@ func TestRandomConfigs(t *testing.T) {
 func openBothWays(t *testing.T, d *fixture.Dataset) (both []*loaders.Loader) {
 	t.Helper()
 	for _, native := range []bool{true, false} {
-		p, problems := loaders.Check(d.Config(), nil)
-		if p == nil {
-			t.Fatal(problems)
-		}
-		if !native {
-			p.NativeLibrary = ""
-		}
-		l, err := loaders.OpenPlan(p, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		both = append(both, l)
+		both = append(both, openAsUsersDo(t, d, native))
 	}
 	return both
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"millrace"
 	"millrace/internal/test/fixture"
@@ -22,7 +21,6 @@ import (
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/remote"
-	"millrace/remote/s3"
 	"millrace/tfrecord/example"
 	"millrace/tfrecord/index"
 )
@@ -34,19 +32,8 @@ var bucketServer = remotetest.NewServer()
 // storedIn registers the server for a test.
 func storedIn(t *testing.T) *remotetest.Server {
 	t.Helper()
-	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
-	store, err := s3.New(&s3.Options{
-		Getenv: func(name string) string { return env[name] }, Transport: bucketServer,
-		Credentials: credentials.NewStaticV4("key", "secret", ""),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	remote.Register("s3", store)
-	t.Cleanup(func() {
-		bucketServer.Fault = nil
-		remote.Register("s3", nil)
-	})
+	bucketServer.Register(t)
+	t.Cleanup(func() { bucketServer.Fault = nil })
 	return bucketServer
 }
 

@@ -14,14 +14,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
 	"millrace"
 	"millrace/internal/test/remotetest"
 	"millrace/remote"
 	"millrace/remote/az"
 	"millrace/remote/gs"
-	"millrace/remote/s3"
 	"millrace/remote/web"
 )
 
@@ -31,14 +28,6 @@ const secret = "secret-9f8e7d"
 // client returns a client that reads a server by s3://, gs://, az:// and http://.
 func client(t *testing.T, server *remotetest.Server, o remote.Options) *remote.Client {
 	t.Helper()
-	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
-	store, err := s3.New(&s3.Options{
-		Getenv: func(name string) string { return env[name] }, Transport: server,
-		Credentials: credentials.NewStaticV4("key", secret, ""),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	google, err := gs.New(&gs.Options{Getenv: func(string) string { return "s3.test" }, Transport: server})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +41,7 @@ func client(t *testing.T, server *remotetest.Server, o remote.Options) *remote.C
 	c := remote.NewClient(o)
 	c.Register("az", blobs)
 	c.Register("gs", google)
-	c.Register("s3", store)
+	c.Register("s3", server.NewS3(t, secret))
 	c.Register("http", web.New(&web.Options{Transport: server}))
 	return c
 }

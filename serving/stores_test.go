@@ -10,12 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
 	"millrace/internal/test/remotetest"
 	"millrace/internal/test/testruntime"
-	"millrace/remote"
-	"millrace/remote/s3"
 )
 
 // upload stores a model below a path of a server of objects. The graph comes last.
@@ -46,13 +42,7 @@ func upload(t *testing.T, server *remotetest.Server, to, model string) {
 func TestStoredModels(t *testing.T) {
 	testruntime.Need(t)
 	server := remotetest.NewServer()
-	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
-	store, err := s3.New(&s3.Options{Getenv: func(name string) string { return env[name] }, Transport: server, Credentials: credentials.NewStaticV4("key", "secret", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	remote.Register("s3", store)
-	t.Cleanup(func() { remote.Register("s3", nil) })
+	server.Register(t)
 	var refuse atomic.Bool
 	refused := make(chan bool, 1)
 	server.Fault = func(int, *http.Request) (f remotetest.Fault) {

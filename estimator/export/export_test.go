@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
 	"millrace"
 	"millrace/estimator"
 	"millrace/estimator/checkpoint"
@@ -21,7 +19,6 @@ import (
 	"millrace/internal/test/tfmain"
 	"millrace/loaders"
 	"millrace/remote"
-	"millrace/remote/s3"
 	"millrace/tfbridge"
 )
 
@@ -120,13 +117,7 @@ func TestExportRefuses(t *testing.T) {
 func TestExportToStore(t *testing.T) {
 	c := trainedCheckpoint(t, classifier, 30)
 	server := remotetest.NewServer()
-	env := map[string]string{"AWS_ENDPOINT_URL": "http://s3.test"}
-	store, err := s3.New(&s3.Options{Getenv: func(name string) string { return env[name] }, Transport: server, Credentials: credentials.NewStaticV4("key", "secret", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	remote.Register("s3", store)
-	t.Cleanup(func() { remote.Register("s3", nil) })
+	server.Register(t)
 	const out = "s3://models/points/2"
 	refused := func(_ int, r *http.Request) (f remotetest.Fault) {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "saved_model.pb") {
@@ -135,7 +126,7 @@ func TestExportToStore(t *testing.T) {
 		return f
 	}
 	server.Fault = refused
-	err = export.Write(classifier, c, out)
+	err := export.Write(classifier, c, out)
 	if !errors.Is(err, millrace.ErrIO) || !strings.Contains(err.Error(), out+"/saved_model.pb: ") {
 		t.Errorf("a store that refuses the graph: %v", err)
 	}
