@@ -332,7 +332,6 @@ func TestRandomConfigs(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			ref := newReference(t, seed)
-			ref.dataset.Save(t)
 			for _, l := range openBothWays(t, ref.dataset) {
 				ref.check(t, l)
 				ref.check(t, l)

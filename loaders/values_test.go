@@ -50,7 +50,6 @@ func TestValuesAreExact(t *testing.T) {
 		}
 		record = append(record, named("f", fixture.Floats(floats...)), named("d", example.Feature{Kind: example.Bytes, Bytes: [][]byte{raw}}))
 		d.WriteRecords(t, "a.tfrecords", example.Marshal(record), example.Marshal(record))
-		d.Save(t)
 		for _, l := range openBothWays(t, d) {
 			for b, err := range l.Batches(t.Context()) {
 				if err != nil {

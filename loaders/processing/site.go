@@ -23,6 +23,24 @@ func (b *Site) Checked(name string, x tfbridge.Output, spec *bytecheck.Spec) tfb
 	return b.Op1(tfbridge.OpCheckBytes, map[string]any{"check": string(check.Attr())}, x, tfbridge.OutputList{})
 }
 
+// InRows returns a shape of an example as a vector, with lead 1 after the number of rows of the
+// batch. The shape is known.
+func (b *Site) InRows(shape []int64, lead int) tfbridge.Output {
+	if lead == 0 {
+		return b.Const(shape)
+	}
+	front := b.Const(int32(0))
+	return b.Op1("ConcatV2", nil, tfbridge.OutputList{b.Op1("ExpandDims", nil, b.Rows, front), b.Const(shape)}, front)
+}
+
+// Widened adds n axes of size 1 after the lead axes of a tensor.
+func (b *Site) Widened(x tfbridge.Output, n, lead int) tfbridge.Output {
+	for range n {
+		x = b.Op1("ExpandDims", nil, x, b.Const(int32(lead)))
+	}
+	return x
+}
+
 // Shaped returns a tensor whose shape is as the check of the config says.
 func (b *Site) Shaped(x tfbridge.Output, shape []int64) tfbridge.Output {
 	return graph.EnsureShape(b.Scope, x, tfbridge.MakeShape(shape...))

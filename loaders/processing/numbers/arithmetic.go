@@ -55,16 +55,8 @@ func (a *ArithmeticArgs) Check(c *processing.Context) processing.Step {
 	}
 	return processing.Batched{What: a.Op, To: processing.Tensor{DType: x.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
 		if lead > 0 { // else the rows would count as an axis of the example
-			in = []tfbridge.Output{ranked(b, in[0], len(shape)-len(x.Shape), lead), ranked(b, in[1], len(shape)-len(y.Shape), lead)}
+			in = []tfbridge.Output{b.Widened(in[0], len(shape)-len(x.Shape), lead), b.Widened(in[1], len(shape)-len(y.Shape), lead)}
 		}
 		return b.Op1(op, nil, in[0], in[1])
 	}}
-}
-
-// ranked adds n axes of size 1 after the lead axes of a tensor.
-func ranked(b *processing.Site, x tfbridge.Output, n, lead int) tfbridge.Output {
-	for range n {
-		x = b.Op1("ExpandDims", nil, x, b.Const(int32(lead)))
-	}
-	return x
 }

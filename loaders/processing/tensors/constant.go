@@ -35,10 +35,6 @@ func (a *ConstantArgs) Check(c *processing.Context) processing.Step {
 	}
 	shape := processing.Int64s(a.Shape)
 	return processing.Batched{What: fmt.Sprintf("%v of shape %s", value, processing.FormatShape(shape)), To: processing.Tensor{DType: d, Shape: shape}, Func: func(b *processing.Site, _ []tfbridge.Output, lead int) tfbridge.Output {
-		dims := b.Const(shape)
-		if lead > 0 {
-			dims = b.Op1("ConcatV2", nil, tfbridge.OutputList{b.Op1("ExpandDims", nil, b.Rows, b.Const(int32(0))), dims}, b.Const(int32(0)))
-		}
-		return b.Op1("Fill", nil, dims, b.Scalar(value, d))
+		return b.Op1("Fill", nil, b.InRows(shape, lead), b.Scalar(value, d))
 	}}
 }

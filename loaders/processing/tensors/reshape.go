@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"millrace/graph"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
 	"millrace/tfbridge"
@@ -30,7 +29,7 @@ func (a *ReshapeArgs) Check(c *processing.Context) processing.Step {
 	if !ok {
 		return nil
 	}
-	shape := slices.Clone(a.Shape)
+	shape := processing.Int64s(a.Shape)
 	have, known := processing.Elements(t.Shape)
 	if known && at >= 0 {
 		each, _ := processing.Elements(slices.Delete(slices.Clone(shape), at, at+1))
@@ -43,12 +42,7 @@ func (a *ReshapeArgs) Check(c *processing.Context) processing.Step {
 		c.Report(a.Key("shape"), "%d values of shape %s do not fit %s, which has %d", have, processing.FormatShape(t.Shape), processing.FormatShape(a.Shape), want)
 		return nil
 	}
-	to := processing.Int64s(a.Shape)
 	return processing.Batched{What: "to " + processing.FormatShape(a.Shape), To: processing.Tensor{DType: t.DType, Shape: shape}, Func: func(b *processing.Site, in []tfbridge.Output, lead int) tfbridge.Output {
-		if lead == 0 {
-			return b.Op1("Reshape", nil, in[0], b.Const(to))
-		}
-		rows := graph.Subscript(b.Scope, graph.Shape(b.Scope, in[0]), graph.Until(int64(lead)))
-		return b.Op1("Reshape", nil, in[0], b.Op1("ConcatV2", nil, tfbridge.OutputList{rows, b.Const(shape)}, b.Const(int32(0))))
+		return b.Op1("Reshape", nil, in[0], b.InRows(shape, lead))
 	}}
 }

@@ -64,12 +64,8 @@ func (a *JoinArgs) several(c *processing.Context, what string) processing.Step {
 		if lead > 0 { // the operation takes tensors of one shape, and scalars: a batch of scalars is none
 			in = slices.Clone(in)
 			for i := range in {
-				for range len(shape) - len(c.In[i].Shape) {
-					in[i] = b.Op1("ExpandDims", nil, in[i], b.Const(int32(lead)))
-				}
-				if len(c.In[i].Shape) < len(shape) {
-					whole := b.Op1("ConcatV2", nil, tfbridge.OutputList{b.Op1("ExpandDims", nil, b.Rows, b.Const(int32(0))), b.Const(shape)}, b.Const(int32(0)))
-					in[i] = b.Op1("BroadcastTo", nil, in[i], whole)
+				if n := len(shape) - len(c.In[i].Shape); n > 0 {
+					in[i] = b.Op1("BroadcastTo", nil, b.Widened(in[i], n, lead), b.InRows(shape, lead))
 				}
 			}
 		}
