@@ -291,7 +291,7 @@ func (c *Client) attempt(ctx context.Context, op, name string, request func(*wat
 	}
 }
 
-// doing are the participles of what requests do.
+// doing has the operations of requests in the form that the error of a canceled one needs.
 var doing = map[string]string{"read": "reading", "write": "writing", "remove": "removing"}
 
 // failed returns the error of requests that failed. offset is -1 where it does not apply.

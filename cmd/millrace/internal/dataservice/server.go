@@ -93,7 +93,7 @@ func (s *server) run(ctx context.Context, needs *sandbox.Policy, start starter, 
 	return started.Stop()
 }
 
-// pages answers orchestrators and Prometheus.
+// pages returns the handler of /healthz, /readyz and /metrics.
 func (s *server) pages(started *tfbridge.DataServer, first, second string) http.Handler {
 	registry := prometheus.NewRegistry()
 	gauge := func(name, help string, pick func(a, b int64) int64) {

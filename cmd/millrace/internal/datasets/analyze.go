@@ -154,7 +154,7 @@ func (a *analyzer) mergeParts(paths []string, files []vocabulary) error {
 	return a.finish(found, "merged", files)
 }
 
-// needs adds to a policy what the command reads and writes besides.
+// needs adds to a policy the files of the flags, which the command reads or writes.
 func (a *analyzer) needs(p *sandbox.Policy, files []vocabulary) *sandbox.Policy {
 	for _, name := range append([]string{a.path, a.html}, paths(files)...) {
 		if name != "" {
