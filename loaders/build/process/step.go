@@ -48,12 +48,16 @@ func (x step) rows(s *graph.Scope, c column.Column) column.Column {
 	if s.Err() != nil {
 		return column.Column{}
 	}
-	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil}
-	made := column.Column(x.Action.(processing.Rows).Rows(site, processing.Joined(c)))
+	made := column.Column(x.Action.(processing.Rows).Rows(x.site(s), processing.Joined(c)))
 	if n := x.Result().Shape[0]; n >= 0 { // rows of one size
 		return column.Column{Values: column.ReshapeRows(s, made.Values, []int64{n}, made.Rows(s))}
 	}
 	return made
+}
+
+// site returns where the step is built.
+func (x step) site(s *graph.Scope) *processing.Site {
+	return &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil, DecodeLimit: x.target.Parse.DecodeLimit}
 }
 
 // build builds the step on tensors with lead axes in front of the axes of an example. rows adds the
@@ -66,7 +70,7 @@ func (x step) build(s *graph.Scope, lead int, tensor func(name string) tfbridge.
 	if s.Err() != nil {
 		return tfbridge.Output{}
 	}
-	site := &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil, DecodeLimit: x.target.Parse.DecodeLimit}
+	site := x.site(s)
 	if x.Random {
 		site.Seed = seedOf(s, x.Index)
 	}
