@@ -120,7 +120,12 @@ func (c *Client) store(name string) (Store, error) {
 	c.mu.Lock()
 	s := c.stores[scheme]
 	c.mu.Unlock()
-	if s != nil {
+	switch _, rest, _ := strings.Cut(name, "://"); {
+	case s != nil && strings.Trim(rest, "/") == "":
+		e := millrace.Errorf(millrace.ErrConfig, "this is a scheme only; name a bucket, a container or a host after it")
+		e.File = public(name)
+		return nil, e
+	case s != nil:
 		return s, nil
 	}
 	has := "this program has registered none"

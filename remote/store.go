@@ -92,10 +92,18 @@ func Unusable(err error) Store { return unusable{err} }
 
 type unusable struct{ err error }
 
-func (u unusable) Stat(context.Context, string) (Info, error) {
-	return Info{}, &Failure{Msg: u.err.Error(), Err: u.err}
+func (u unusable) failure() error { return &Failure{Msg: u.err.Error(), Err: u.err} }
+
+func (u unusable) Stat(context.Context, string) (Info, error) { return Info{}, u.failure() }
+
+func (u unusable) Open(context.Context, string, Range) (*Body, error) { return nil, u.failure() }
+
+func (u unusable) List(context.Context, string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) { yield(Object{}, u.failure()) }
 }
 
-func (u unusable) Open(context.Context, string, Range) (*Body, error) {
-	return nil, &Failure{Msg: u.err.Error(), Err: u.err}
-}
+func (u unusable) Put(context.Context, string, Part) error { return u.failure() }
+
+func (u unusable) Begin(context.Context, string) (Multipart, error) { return nil, u.failure() }
+
+func (u unusable) Remove(context.Context, string) error { return u.failure() }

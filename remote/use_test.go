@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,5 +119,30 @@ func TestOtherVersion(t *testing.T) {
 	c.Register("replacing", replacing{new(int)})
 	if got, err := read(t.Context(), c, "replacing://x", 10); !errors.Is(err, remote.ErrChanged) {
 		t.Errorf("read %q, %v; want ErrChanged", got, err)
+	}
+}
+
+// A store that cannot be used says why, whatever is asked of it, and so does a URL without a bucket.
+func TestUnusable(t *testing.T) {
+	c := remote.NewClient(remote.Options{})
+	c.Register("az", remote.Unusable(errors.New("set AZURE_STORAGE_ACCOUNT")))
+	for url, want := range map[string]string{"az://a/b": "set AZURE_STORAGE_ACCOUNT", "az://": "name a bucket"} {
+		_, stat := c.Stat(t.Context(), url)
+		_, open := c.Open(t.Context(), url)
+		asked := map[string]error{"stat": stat, "open": open, "remove": c.Remove(t.Context(), url)}
+		for _, err := range c.List(t.Context(), url) {
+			asked["list"] = err
+		}
+		w, err := c.Create(t.Context(), url)
+		if err == nil {
+			_, err = w.Write([]byte("x"))
+			err = errors.Join(err, w.Commit(), w.Close())
+		}
+		asked["create"] = err
+		for what, err := range asked {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %s: %v, want %q", what, url, err, want)
+			}
+		}
 	}
 }

@@ -46,8 +46,10 @@ type Writer struct {
 func Create(dir string, manifest *spec.ManifestConfig, o *Options) (*Writer, error) {
 	if !remote.IsURL(dir) {
 		dir = filepath.Clean(dir)
+	} else if !strings.HasSuffix(dir, "://") {
+		dir = strings.TrimSuffix(dir, "/")
 	}
-	w := &Writer{dir: strings.TrimSuffix(dir, "/"), extra: make(map[string][]byte)}
+	w := &Writer{dir: dir, extra: make(map[string][]byte)}
 	if o != nil {
 		w.options = *o
 	}
