@@ -75,9 +75,8 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	return out.String()
 }
 
-// A loader type, with a stage that only it has, is a file and a line of a table in each of
-// the packages spec, stage and build; a processing step is one file and one line. No other
-// source changes.
+// A loader type, with a stage that only it has, is one file and one line of a table; a
+// processing step is one file and one line, too. No other source changes.
 func TestExtend(t *testing.T) {
 	testruntime.Need(t)
 	if testing.Short() {
@@ -101,6 +100,8 @@ func TestExtend(t *testing.T) {
 		{"wrong step", "independent", fixture.Object{"processing_steps": []fixture.Object{{"tensor": "xs", "type": "times", "args": fixture.Object{"factor": 3}}}},
 			`times takes integers, and \"xs\" is float32`},
 		{"wrong argument", "every_nth", fixture.Object{"n": 0}, "must be at least 1, got 0"},
+		{"argument that the type refuses", "every_nth", fixture.Object{"n": 1001}, "args.n: 1001 leaves few examples"},
+		{"unknown argument", "every_nth", fixture.Object{"n": 2, "min_window": 2}, "min_window"},
 		{"unknown step", "independent", fixture.Object{"processing_steps": []fixture.Object{{"tensor": "id", "type": "time"}}}, `did you mean \"times\"?`},
 	}
 	var configs []string

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"tfbridge"},
 	{"graph", "internal/test/tfmain", "internal/test/graphtest", "internal/test/datasettest"},
 	{"graph/tf1", "internal/test/failedscope"},
-	{"loaders/processing"},
+	{"loaders/processing", "loaders/loadertype"},
 	{"loaders/spec", "loaders/scan"},
 	{"loaders/size"},
 	{"loaders/engine"},
@@ -143,7 +143,7 @@ var tensorFlow = regexp.MustCompile(`\btfbridge\.(Open|New[A-Z]\w*|Load\w*|Tenso
 // check, and the table of builders. All other files use properties of a config, so that
 // a new type does not change them.
 var namesLoaderTypes = []string{
-	"loaders/spec/loader_type.go", "loaders/spec/independent.go", "loaders/spec/continuous_sequence.go", "loaders/spec/discrete_sequence.go",
+	"loaders/spec/loader_type.go", "loaders/spec/independent.go", "loaders/spec/window.go",
 }
 
 // typeNames matches the constants and the arguments of the loader types.

@@ -103,6 +103,7 @@ var operations = []operation{
 	{begins: of[stage.Bucket], along: batching, build: onto((*batch.Batcher).Buckets, batch.New)},
 	{begins: of[stage.Batch], build: onto((*batch.Batcher).Examples, batch.New)},
 
+	{begins: of[stage.Own], build: own},
 	{begins: of[stage.BatchSteps], build: onto((*process.Processor).BatchSteps, process.New)},
 	{begins: of[stage.Prefetch], build: prefetch},
 }
@@ -153,6 +154,12 @@ func prefetch(t *target.Target, d *dataset.Dataset) *dataset.Dataset {
 	}
 	p, _ := stage.Find[stage.Prefetch](t.Stages)
 	return d.Prefetch(p.Batches)
+}
+
+// own adds the stage that only the config's loader type has.
+func own(t *target.Target, d *dataset.Dataset) *dataset.Dataset {
+	o, _ := stage.Find[stage.Own](t.Stages)
+	return o.Stage.Build(d)
 }
 
 // takes returns the stages of a list that the line builds if stage i is the next one,

@@ -13,7 +13,7 @@ type Declaration struct {
 	Required bool
 	Default  string // as JSON; "" without a default
 
-	Objects  []any     // for each type of object that the value or its elements may have: a pointer to a new struct
+	Objects  []any     // a pointer to a new struct for each type of object that the value or its elements may have
 	Variants []Variant // the structs that may declare the value
 	Chooser  string    // the key whose value chooses the variant
 }

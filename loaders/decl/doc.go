@@ -21,6 +21,7 @@
 //	items.X      the rule X for each element of a list
 //	label=NOUN   names the object in messages about what is in it
 //	variant=KEY  the struct for this object depends on the string under KEY
+//	inline       the field is a struct whose keys are keys of this object; no tag "json"
 //
 // Field types are bool, int64, float64, string, lists and structs of these, pointers
 // to them where null is allowed, [Either] for one of two types, any for a

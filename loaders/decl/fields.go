@@ -20,7 +20,7 @@ type rules struct {
 	enum                     []string
 	fallback                 *string // the text of "default"
 	label, variant           string
-	items                    *rules // of the elements of a list
+	items                    *rules // rules of a list's elements
 }
 
 // high returns the largest integer that is allowed, nil if there is none.
@@ -35,7 +35,7 @@ func (r *rules) high() *int64 {
 type field struct {
 	key   string
 	doc   string
-	index []int // for reflect.Value.FieldByIndex
+	index []int // argument of reflect.Value.FieldByIndex
 	typ   reflect.Type
 	rules
 }
@@ -72,7 +72,7 @@ func (s *structure) add(t reflect.Type, index []int) {
 		switch key, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
 		case f.Type == objectType:
 			s.object = at
-		case f.Anonymous:
+		case f.Anonymous, f.Tag.Get("decl") == "inline":
 			s.add(f.Type, at)
 		case f.IsExported() && key != "" && key != "-":
 			s.fields = append(s.fields, field{key, f.Tag.Get("doc"), at, f.Type, readRules(f.Tag.Get("decl"))})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 )
@@ -40,12 +41,23 @@ type generator struct {
 
 // ref returns a reference to the definition of a struct.
 func (g *generator) ref(t reflect.Type) *jsonschema.Schema {
-	name := t.Name()
+	name := definition(t)
 	if _, ok := g.defs[name]; !ok {
 		g.defs[name] = nil // set first, because a struct may contain its own type
 		g.defs[name] = g.object(t)
 	}
 	return &jsonschema.Schema{Ref: "#/$defs/" + name}
+}
+
+// definition returns the name of a struct's schema. An instance of a generic struct has the
+// name of its first type argument, without the package.
+func definition(t reflect.Type) string {
+	_, args, generic := strings.Cut(t.Name(), "[")
+	if !generic {
+		return t.Name()
+	}
+	first, _, _ := strings.Cut(strings.TrimSuffix(args, "]"), ",")
+	return first[strings.LastIndexByte(first, '.')+1:]
 }
 
 func (g *generator) object(t reflect.Type) *jsonschema.Schema {
@@ -115,12 +127,12 @@ func (g *generator) branch(f *field, v Variant) *jsonschema.Schema {
 	then := jsonschema.NewProperties()
 	t := reflect.TypeOf(v.New()).Elem()
 	then.Set(f.key, g.ref(t))
-	g.defs[t.Name()].Description = v.Doc
+	g.defs[definition(t)].Description = v.Doc
 	out := &jsonschema.Schema{
 		If:   &jsonschema.Schema{Properties: when, Required: []string{f.variant}},
 		Then: &jsonschema.Schema{Properties: then},
 	}
-	if len(g.defs[t.Name()].Required) > 0 && !f.required {
+	if len(g.defs[definition(t)].Required) > 0 && !f.required {
 		out.Then.Required = []string{f.key}
 	}
 	return out

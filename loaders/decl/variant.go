@@ -8,7 +8,7 @@ import (
 
 // variety describes how the variant of an object was chosen.
 type variety struct {
-	name    string // of the variant
+	name    string // name of the variant
 	all     []Variant
 	guessed bool // the key that chooses the variant is wrong; this is the likeliest variant
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"millrace/loaders/loadertype"
 	"millrace/loaders/spec"
 )
 
@@ -53,7 +54,7 @@ func TestSpecial(t *testing.T) {
 		common := Choice{Spec: &s, Own: true}
 		resumes := common.Seeks() || common.Replays() || common.HoldsPositions()
 		special := s
-		special.Special = 1
+		special.Special = struct{ loadertype.Stage }{}
 		c := Choice{Spec: &special, Own: true}
 		if c.Native().Applied || c.ParseBatches().Applied || c.Seeks() || c.Replays() || c.HoldsPositions() {
 			t.Errorf("%+v: %+v, seeks %v, replays %v, holds %v", s, c.Rewrites(), c.Seeks(), c.Replays(), c.HoldsPositions())

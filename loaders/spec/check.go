@@ -114,7 +114,7 @@ func (c *checker) readConfig() bool {
 // checked.
 func (c *checker) takeArgs() bool {
 	if a, ok := c.config.Args.(loaderArgs); ok {
-		c.args, c.spec.Type = a.common(), a.loaderType()
+		c.args, c.spec.Type = a.common(), c.config.Type
 		c.examples, c.padded, c.ordered = a.examples(), a.padding(), a.recordOrder()
 	}
 	return c.args != nil && c.args.At != nil

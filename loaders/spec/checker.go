@@ -25,9 +25,9 @@ type checker struct {
 
 	mixed        []mixedDataset           // the datasets of a mixture, in the config's order
 	features     map[string]*featureState // nil if the manifest could not be read
-	featureNames []string                 // in the manifest's order
+	featureNames []string                 // names in the manifest's order
 	unnamed      bool                     // a feature's name is wrong; it may be any
-	tensors      []*tensorState           // in the config's order
+	tensors      []*tensorState           // tensors in the config's order
 	byName       map[string]*tensorState
 	dropped      map[string]string // tensors that a step has removed, with the type of that step
 }
@@ -38,7 +38,7 @@ type tensorState struct {
 	TensorSpec
 	typed     bool           // DType is known
 	shaped    bool           // the rank is known
-	index     int            // in checker.tensors
+	index     int            // index in checker.tensors
 	made      bool           // a secondary feature, not read
 	sequence  bool           // chunked_sequence only: the first axis is time
 	automatic bool           // chunked_sequence only: an automatic output

@@ -51,7 +51,7 @@ type Chunks struct {
 	ShuffleSeqs   int64       // sequences buffered; 1: not shuffled
 	ShuffleChunks int64       // rows buffered; 1: not shuffled
 	Sequences     []Sequence  // the default input first
-	Outputs       []RowOutput // in the order of their tensors
+	Outputs       []RowOutput // outputs in the order of their tensors
 	TagFeature    *Feature    // the feature that the output SeqTag has; nil: the location of the record
 }
 
@@ -60,8 +60,6 @@ type Sequence struct {
 	Tensor      string
 	Left, Right int64 // frames of context
 }
-
-func (*ChunkedArgs) loaderType() LoaderType { return ChunkedSequence }
 
 // recordOrder returns which records are read. Key seq_ordering determines their order.
 func (a *ChunkedArgs) recordOrder() *OrderArgs { return &OrderArgs{PartArgs: a.PartArgs} }

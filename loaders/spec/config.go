@@ -102,19 +102,26 @@ var PaceKeys = []string{
 // contain.
 var PlaceKeys = []string{"dataset", "seed"}
 
-// textOfArgs returns the arguments of a config as JSON by key.
+// textOfArgs returns the arguments of a config as JSON by key, nil if they have no form as
+// JSON.
 func textOfArgs(args any) map[string]string {
-	text, err := json.Marshal(args)
-	if err != nil {
-		return nil
+	parts := []any{args}
+	if a, ok := args.(interface{ own() any }); ok {
+		parts = append(parts, a.own())
 	}
-	var byKey map[string]json.RawMessage
-	if json.Unmarshal(text, &byKey) != nil {
-		return nil
-	}
-	texts := make(map[string]string, len(byKey))
-	for key, value := range byKey {
-		texts[key] = string(value)
+	texts := make(map[string]string)
+	for _, part := range parts {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return nil
+		}
+		var byKey map[string]json.RawMessage
+		if json.Unmarshal(text, &byKey) != nil {
+			return nil
+		}
+		for key, value := range byKey {
+			texts[key] = string(value)
+		}
 	}
 	return texts
 }

@@ -20,7 +20,7 @@ import (
 type disk struct {
 	base string // where relative paths start, absolute
 	root *os.Root
-	dir  string // of root, absolute
+	dir  string // absolute path of root
 }
 
 // newDisk returns a disk that works even with an error, for later messages.

@@ -12,7 +12,7 @@
 //	}
 //
 // Each part of a config is a struct that declares its keys, and a type with the rules
-// between keys (padding.go has PaddingConfig and paddingPart), in one file. A loader type
-// is an entry of the table in loader_type.go and a file, a processing step an entry of the
-// table in processing.go and a file.
+// between keys (padding.go has PaddingConfig and paddingPart), in one file. A new loader
+// type is an entry of the table in loader_type.go and a file of package loadertype, a
+// processing step an entry of the table of package catalog and a file.
 package spec

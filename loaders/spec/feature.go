@@ -26,7 +26,7 @@ type Feature struct {
 	Len         int64   // byte strings of a Raw feature; more than 1 gives [Len] + Shape; 1 if VarLen
 	CheckedCast bool    // a cast that loses something is an error
 	Finite      bool    // NaN and infinity make a bad record
-	Index       int     // in the manifest's "features"
+	Index       int     // index in the manifest's "features"
 }
 
 // TensorShape returns the static shape of the feature's tensor for one

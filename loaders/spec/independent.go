@@ -7,8 +7,6 @@ type IndependentArgs struct {
 	MultiLoad bool `json:"multi_load" decl:"default=false" doc:"Whether records must be parsed in batches. The batches are the same. It is an error with sequence records, features of variable length, secondary features, processing steps or padding."`
 }
 
-func (*IndependentArgs) loaderType() LoaderType { return Independent }
-
 // check reports a multi_load that other arguments rule out. Each record is an example.
 func (a *IndependentArgs) check(c *checker) {
 	orderPart{c}.checkOrder(&a.OrderArgs)

@@ -1,6 +1,10 @@
 package spec
 
-import "millrace/loaders/decl"
+import (
+	"millrace/loaders/decl"
+	"millrace/loaders/loadertype"
+	"millrace/loaders/processing"
+)
 
 // LoaderType says how records become examples. Its values are those of the
 // key "type" in a loader config.
@@ -14,9 +18,9 @@ const (
 	ChunkedSequence    LoaderType = "chunked_sequence"    // chunks of records, batched by a budget of frames
 )
 
-// loaderType declares a loader type: what its arguments are and how they are
-// checked. A new type is one more entry of loaderTypes, and a file that
-// implements loaderArgs.
+// loaderType declares a loader type: what its arguments are and how they are checked. A new
+// type is a file of package loadertype and one more entry of loaderTypes, with [own] of its
+// arguments.
 type loaderType struct {
 	name    LoaderType
 	doc     string
@@ -38,7 +42,6 @@ var loaderTypes = []loaderType{
 // loaderArgs are the arguments of one loader type, a pointer to a struct that
 // embeds [CommonArgs].
 type loaderArgs interface {
-	loaderType() LoaderType
 	common() *CommonArgs
 	examples() *ExampleArgs // nil for a type whose batches have no number of examples
 	recordOrder() *OrderArgs
@@ -53,3 +56,35 @@ type loaderArgs interface {
 	// of a batch.
 	rows(c *checker)
 }
+
+// ownArgs are the arguments of a loader type of package loadertype: the keys in T, and those
+// that all types of examples share.
+type ownArgs[T any, A interface {
+	*T
+	loadertype.Args
+}] struct {
+	ExampleArgs
+	OrderArgs
+	Own T `json:"-" decl:"inline"`
+}
+
+// own makes the arguments of a loader type of package loadertype.
+func own[T any, A interface {
+	*T
+	loadertype.Args
+}]() loaderArgs {
+	return new(ownArgs[T, A])
+}
+
+// check has the type check its keys.
+func (a *ownArgs[T, A]) check(c *checker) {
+	orderPart{c}.checkOrder(&a.OrderArgs)
+	tensors := make([]processing.Tensor, len(c.tensors))
+	for i, t := range c.tensors {
+		tensors[i] = t.TensorSpec
+	}
+	c.spec.Special = A(&a.Own).Check(&loadertype.Context{Object: &a.Object, Reporter: c.inConfig, Tensors: tensors})
+}
+
+// own returns the keys that only the type has.
+func (a *ownArgs[T, A]) own() any { return &a.Own }

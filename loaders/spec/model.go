@@ -16,7 +16,7 @@ import (
 type ModelNames struct {
 	Inputs  []string
 	Outputs []string
-	Specs   map[string]TensorSpec // by name, where dtype and shape are known; a nil Shape is of unknown rank
+	Specs   map[string]TensorSpec // tensors by name, where dtype and shape are known; a nil Shape is of unknown rank
 }
 
 // ModelConfig is a file that describes a model's inputs and outputs, for use without the

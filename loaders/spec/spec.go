@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"millrace/diag"
+	"millrace/loaders/loadertype"
 	"millrace/loaders/permutation"
 	"millrace/loaders/processing"
 	"millrace/loaders/processing/batches"
@@ -24,7 +25,7 @@ type Spec struct {
 	Type         LoaderType
 	Manifest     *Manifest
 	Mixture      []MixturePart // nil = one dataset; the manifest of the first is the one above
-	Files        []DataFile    // in the order they are read unless names are shuffled
+	Files        []DataFile    // files in the order they are read unless names are shuffled
 
 	BatchSize       int64 // examples, or of a ChunkedSequence frames
 	DropRemainder   bool
@@ -58,10 +59,9 @@ type Spec struct {
 	Window *Window // set for ContinuousSequence and DiscreteSequence, else nil
 	Chunks *Chunks // set for ChunkedSequence, else nil
 
-	// Special is what only the config's loader type knows, for a stage that only this type
-	// has. It is nil for the types in this package. Millrace's own operations leave a config
-	// with it to TensorFlow, and states hold what tf.data saves.
-	Special any
+	// Special is the stage that only the config's loader type has, nil for none. Millrace's own
+	// operations leave a config with it to TensorFlow, and states hold what tf.data saves.
+	Special loadertype.Stage
 
 	BadRecords        *BadRecords // nil = the first bad record ends a run
 	RefuseDuplicates  bool        // a record that has the key of a feature twice is bad
@@ -89,7 +89,7 @@ type DataFile struct {
 	Name     string // relative to the folder of a dataset of type dir, or as a list has it
 	Remote   bool   // the path has a scheme, and no index says where its records are: they are not counted
 	ListLine int    // its line in the list file, from 1; 0 for a dataset of type dir
-	Size     int64  // in bytes when the plan was made, -1 if only TensorFlow can look at it
+	Size     int64  // bytes when the plan was made, -1 if only TensorFlow can look at it
 }
 
 // Shuffle holds the sizes of the three ways of mixing records.

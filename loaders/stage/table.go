@@ -17,6 +17,7 @@ var table = []func(engine.Choice) []Stage{
 	measures,
 	shuffles,
 	repeat,
+	own,
 	bucket,
 	batch,
 	batchSteps,

@@ -6,6 +6,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/engine"
+	"millrace/loaders/loadertype"
 	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
@@ -32,7 +33,7 @@ func TestCheckPlaces(t *testing.T) {
 		{"buckets, bad records", spec.Spec{Bucket: &spec.Bucket{}, BadRecords: &spec.BadRecords{}}, "args.bad_records"},
 		{"sloppy buckets", spec.Spec{Bucket: &spec.Bucket{}, Sloppy: true}, "args.sloppy_interleave"},
 		{"chunks", spec.Spec{Chunks: &spec.Chunks{}}, "args.with_seq_tag"},
-		{"a stage of the type", spec.Spec{Special: 1}, "args.primary_features"},
+		{"a stage of the type", spec.Spec{Special: struct{ loadertype.Stage }{}}, "args.primary_features"},
 		{"remote", spec.Spec{Files: []spec.DataFile{{Path: "gs://a/b", Remote: true}}}, "args.dataset"},
 		{"windows", spec.Spec{Window: window(spec.Positions, 2)}, ""},
 		{"windows of records with lists", spec.Spec{Window: window(spec.Records, 2), Features: list}, ""},
