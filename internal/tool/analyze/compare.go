@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
 )
 
 // Finding is something about a tensor that looks wrong, or a difference between two sets of data.
@@ -187,17 +185,12 @@ func (n *Numbers) outside(p point) float64 {
 
 // Read reads a file of statistics.
 func Read(path string) (*Statistics, error) {
-	text, err := regularfile.ReadFile(path, mostPart)
-	if err != nil {
-		e := millrace.Errorf(millrace.ErrIO, "read statistics: %w", err)
-		e.File = path
-		return nil, e
-	}
 	s := &Statistics{}
-	if err := json.Unmarshal(text, s); err != nil || s.Format != Format {
-		e := millrace.Errorf(millrace.ErrConfig, "this is not a file of statistics; millrace analyze writes one")
-		e.File = path
-		return nil, e
+	if err := read(path, s, "read statistics"); err != nil {
+		return nil, err
+	}
+	if s.Format != Format {
+		return nil, notWritten(path, "this is not a file of statistics; millrace analyze writes one")
 	}
 	for name, t := range s.Tensors {
 		if t == nil {

@@ -150,19 +150,36 @@ const (
 
 // ReadPart reads a file that an analysis of a shard has written.
 func ReadPart(path string) (*Part, error) {
-	text, err := regularfile.ReadFile(path, mostPart)
-	if err != nil {
-		e := millrace.Errorf(millrace.ErrIO, "read a part of statistics: %w", err)
-		e.File = path
-		return nil, e
-	}
 	p := &Part{}
-	if err := json.Unmarshal(text, p); err != nil || p.Format != PartFormat {
-		e := millrace.Errorf(millrace.ErrConfig, "this is not a part of statistics; millrace analyze --shard writes one")
-		e.File = path
-		return nil, e
+	if err := read(path, p, "read a part of statistics"); err != nil {
+		return nil, err
+	}
+	if p.Format != PartFormat {
+		return nil, notWritten(path, "this is not a part of statistics; millrace analyze --shard writes one")
 	}
 	return p, nil
+}
+
+// read reads a file of JSON into v, which keeps its zero value if the file has another form.
+func read[T any](path string, v *T, doing string) error {
+	text, err := regularfile.ReadFile(path, mostPart)
+	if err != nil {
+		e := millrace.Errorf(millrace.ErrIO, "%s: %w", doing, err)
+		e.File = path
+		return e
+	}
+	if json.Unmarshal(text, v) != nil {
+		var zero T
+		*v = zero
+	}
+	return nil
+}
+
+// notWritten returns an error for a file that analyze has not written.
+func notWritten(path, why string) error {
+	e := millrace.Errorf(millrace.ErrConfig, "%s", why)
+	e.File = path
+	return e
 }
 
 // Merge makes statistics of the parts of all shards, in any order. It is an error of class

@@ -45,7 +45,7 @@ func TestExitCode(t *testing.T) {
 func TestFinish(t *testing.T) {
 	tests := []struct {
 		name  string
-		cause error // of the context's end
+		cause error // why the context ended
 		err   error
 		code  int
 		want  string

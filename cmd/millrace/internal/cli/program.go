@@ -36,7 +36,7 @@ import (
 type Program struct {
 	Stdout, Stderr io.Writer
 	Version        string // the version of the program
-	RuntimeDir     string // of --runtime; "": the default
+	RuntimeDir     string // value of --runtime; "": the default
 	Verbose        bool   // show TensorFlow's log
 
 	memoryLimit int64

@@ -29,7 +29,7 @@ type analyzer struct {
 	quarantine   cli.QuarantineFlag
 	path         string
 	vocabularies []string // TENSOR=FILE
-	most, least  int64    // words of a vocabulary, and how often a word has to come
+	most, least  int64    // words of a vocabulary, and how often a word has to occur
 	overwrite    bool
 	html         string // a page
 	compare      string // statistics of other data

@@ -37,7 +37,7 @@ type benchResult struct {
 	FirstBatchS float64 `json:"first_batch_s"` // from the start of the process
 	PeakRSS     int64   `json:"peak_rss_bytes"`
 
-	Padding []loaders.TensorWaste `json:"padding,omitempty"` // of the padded tensors of a loader
+	Padding []loaders.TensorWaste `json:"padding,omitempty"` // waste of the padded tensors of a loader
 }
 
 func benchCommand(p *cli.Program) *cobra.Command {

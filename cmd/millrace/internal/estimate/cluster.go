@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,13 +28,14 @@ func (f *clusterFlags) add(c *cobra.Command) {
 // taskPrefix begins the value of --task.
 const taskPrefix = "worker:"
 
-// rank returns the number of this process among those that train together.
-func (f *clusterFlags) rank() (int, error) {
-	if f.task == "" {
-		s, err := cluster.Parse(os.Getenv(cluster.Variable))
-		if s == nil {
-			return 0, err
-		}
+// rank returns the number of this process among those that train together. s is the content of
+// TF_CONFIG, nil if that names no cluster.
+func (f *clusterFlags) rank(s *cluster.Spec) (int, error) {
+	switch {
+	case f.task != "":
+	case s == nil:
+		return 0, nil
+	default:
 		return s.Rank, nil
 	}
 	text, ok := strings.CutPrefix(f.task, taskPrefix)
@@ -47,19 +47,15 @@ func (f *clusterFlags) rank() (int, error) {
 }
 
 // of returns the processes that train together, nil if this one trains alone. The
-// config and TF_CONFIG may both say which they are, if they say the same.
-func (f *clusterFlags) of(r *run.Run) (*cluster.Spec, error) {
-	s, err := cluster.Parse(os.Getenv(cluster.Variable))
-	if err != nil {
-		return nil, err
-	}
+// config and s, the content of TF_CONFIG, may both say which they are, if they say the same.
+func (f *clusterFlags) of(r *run.Run, s *cluster.Spec) (*cluster.Spec, error) {
 	at := func(format string, args ...any) error {
 		e := millrace.Errorf(millrace.ErrConfig, format, args...)
 		e.File, e.Key = r.Path, "cluster"
 		return e
 	}
 	if c := r.Config.Cluster; c != nil {
-		rank, err := f.rank()
+		rank, err := f.rank(s)
 		switch {
 		case err != nil:
 			return nil, err
@@ -73,7 +69,7 @@ func (f *clusterFlags) of(r *run.Run) (*cluster.Spec, error) {
 		if s = (&cluster.Spec{Workers: c.Worker, Rank: rank}); len(c.Worker) == 1 {
 			s = nil
 		}
-	} else if rank, err := f.rank(); err != nil {
+	} else if rank, err := f.rank(s); err != nil {
 		return nil, err
 	} else if s != nil && rank != s.Rank {
 		return nil, at("--task and TF_CONFIG contradict each other: this is %s, and this is %s", f.task, taskPrefix+strconv.Itoa(s.Rank))

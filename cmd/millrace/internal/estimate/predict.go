@@ -168,7 +168,7 @@ func (p *program) predict(ctx context.Context, config string, flags *predictFlag
 type prediction struct {
 	plan    *loaders.Plan
 	checked *estimator.CheckedModel
-	outputs []savedmodel.Tensor // of the signature, to write
+	outputs []savedmodel.Tensor // outputs of the signature that are written
 	flags   *predictFlags
 	out     destination
 	meter   *cli.Meter

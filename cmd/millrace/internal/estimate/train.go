@@ -110,7 +110,11 @@ const trainGrace = 30 * time.Second
 // train trains.
 func (p *program) train(ctx context.Context, config string, flags *trainFlags) error {
 	settings := deterministic()
-	rank, err := flags.cluster.rank()
+	named, err := cluster.Parse(os.Getenv(cluster.Variable))
+	if err != nil {
+		return err
+	}
+	rank, err := flags.cluster.rank(named)
 	if err != nil {
 		return err
 	}
@@ -122,7 +126,7 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 		return err
 	}
 	p.PrintProblems(problems)
-	members, err := flags.cluster.of(r)
+	members, err := flags.cluster.of(r, named)
 	if err != nil {
 		return err
 	}

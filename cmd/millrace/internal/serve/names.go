@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path"
 	"path/filepath"
+
+	"millrace/tfbridge"
 )
 
 // The names of TensorFlow Serving's program and of the script that its image starts. A manifest
@@ -32,4 +34,13 @@ func Arguments(line []string, getenv func(string) string) []string {
 		return append([]string{"serve", "--host=0.0.0.0", "--model_name=" + name, "--model_base_path=" + base}, given...)
 	}
 	return given
+}
+
+// printVersions prints what TensorFlow Serving prints for --version, in its form.
+func (p *program) printVersions() error {
+	r, err := tfbridge.Open(p.RuntimeOptions())
+	if err != nil {
+		return err
+	}
+	return p.Printf("TensorFlow ModelServer: millrace %s\nTensorFlow Library: %s\n", p.Version, r.Version())
 }

@@ -20,7 +20,7 @@ type modelServer struct {
 	flags      *serveFlags
 	program    *program
 	log        *slog.Logger
-	tls        *tls.Config // for gRPC; nil: no TLS
+	tls        *tls.Config // TLS of gRPC; nil: no TLS
 	access     access
 	channel    channelArguments
 	monitoring *configfile.Monitoring // nil: metrics are at the usual path
