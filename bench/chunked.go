@@ -22,7 +22,7 @@ const (
 	speechShortest = 100 // frames
 	speechLongest  = 1500
 	speechEpochs   = 40   // many, so that the start of the session is negligible
-	speechFrames   = 5000 // of a batch
+	speechFrames   = 5000 // frames of a batch
 )
 
 var speechCut = chunks.Cut{Size: 50, Step: 25}
@@ -41,12 +41,12 @@ const (
 // speech measures chunked_sequence.
 type speech struct {
 	millrace
-	folder  string // of the records
+	folder  string // folder of the records
 	returnn string // the interpreter with RETURNN
 	lengths string // JSON list of the frames of each sequence
 	config  string
 	cut     []int64 // frames of each sequence
-	frames  int64   // of all chunks
+	frames  int64   // frames of all chunks
 	rows    int64   // chunks
 }
 

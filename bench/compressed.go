@@ -28,9 +28,9 @@ const inflateSource = "bench/bare/inflate.c"
 // compressed measures reading of compressed files.
 type compressed struct {
 	sides
-	folder  string   // of the records
+	folder  string   // folder of the records
 	config  string   // loader config
-	records int      // in the folder
+	records int      // records of the folder
 	inflate []string // the program that only inflates, and its arguments
 }
 

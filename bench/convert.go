@@ -35,7 +35,7 @@ type converting struct {
 	passes      int
 	structs     []structRow
 	structFile  string            // the same for Python
-	tables      map[string]string // by kind
+	tables      map[string]string // key: the kind
 	out         string            // folder of what is written
 }
 
@@ -44,13 +44,13 @@ type convertRound struct {
 	Structs       float64               `json:"structs_records_per_s"`
 	StructsPython pythonWritten         `json:"structs_python"`
 	StructsBare   bareRate              `json:"structs_plain"`
-	Tables        map[string]tableRound `json:"tables"` // by kind
+	Tables        map[string]tableRound `json:"tables"` // key: the kind
 }
 
 // pythonWritten is what the script prints of structs.
 type pythonWritten struct {
 	pythonRate
-	Anew float64 `json:"anew_records_per_s"` // of the fastest way that makes a new Example for each record
+	Anew float64 `json:"anew_records_per_s"` // rate of the fastest way that makes a new Example for each record
 }
 
 // bareRate is what plain C++ prints.
@@ -71,7 +71,7 @@ type pythonTable struct {
 	Rows    int64              `json:"rows"`
 	Seconds float64            `json:"seconds"`
 	Way     string             `json:"way"`
-	Anew    float64            `json:"anew_records_per_s"` // of the first rows, without reading: a new Example for each
+	Anew    float64            `json:"anew_records_per_s"` // rate of the first rows without reading, with a new Example for each
 	Reading map[string]float64 `json:"reading_s"`
 	Sample  map[string]float64 `json:"sample_s"`
 }

@@ -24,7 +24,7 @@ func TestSameRecords(t *testing.T) {
 	tests := []struct {
 		name    string
 		records [][]byte
-		want    string // in the error; "": none
+		want    string // words of the error; "": no error
 	}{
 		{"features in another order", [][]byte{example.Marshal([]example.Named{y, x}), example.Marshal([]example.Named{z})}, ""},
 		{"another value", [][]byte{example.Marshal([]example.Named{x, z}), example.Marshal([]example.Named{z})}, "other values"},

@@ -41,7 +41,7 @@ type live struct {
 	model  *tfbridge.SavedModel
 	bare   []string // the program that calls TF_SessionRun, and its arguments
 	python python
-	input  string // of the signature
+	input  string // input of the signature
 }
 
 // prepareLive loads the model and compiles the program with the bare call.

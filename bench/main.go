@@ -181,7 +181,8 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	return runTogether(ctx, s, ways, out)
 }
 
-// runTogether measures what measuring everything measures too: all of it, or what -only names.
+// runTogether measures the parts of the whole benchmark: all of them, or the one that -only
+// names.
 func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bool, error) {
 	k, err := prepareRecords(ctx, ways)
 	if err != nil {
@@ -215,7 +216,7 @@ func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bo
 	return everything(ctx, s, &parts{t, v, z, k, c}, out)
 }
 
-// unknownOnly is the error of another value of -only than there is.
+// unknownOnly returns an error for an unknown value of -only.
 func unknownOnly(only string) error {
 	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
 		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyService, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlyChecks, onlyRemote, onlyChunks)

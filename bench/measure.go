@@ -32,17 +32,17 @@ type round struct {
 	Seq       seqRound      `json:"go_sequences"`
 	Queues    queueRound    `json:"queues"`
 
-	Training map[string]*trainRound `json:"training"` // by the kind of model
+	Training map[string]*trainRound `json:"training"` // key: the kind of model
 
 	Keras map[string]kerasRate `json:"keras,omitempty"` // rates by model
 
-	Serving map[string]*servingRound `json:"serving,omitempty"` // by the kind of model
+	Serving map[string]*servingRound `json:"serving,omitempty"` // key: the kind of model
 
 	Cluster *clusterRound `json:"cluster,omitempty"` // only -only cluster fills it
 
 	Goals map[string]*goalRound `json:"goals,omitempty"` // only -only goals fills it, the key is the kind of model
 
-	Speech speechRound `json:"chunks"` // of -only chunks
+	Speech speechRound `json:"chunks"` // result of -only chunks
 }
 
 // measure takes one round, ours and theirs in turn.

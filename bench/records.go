@@ -20,8 +20,8 @@ const (
 
 // recordKind is one kind of records, read in batches of a size.
 type recordKind struct {
-	name   string // for people
-	kind   string // for the other programs
+	name   string // name that people read
+	kind   string // name that the other programs read
 	batch  int
 	python float64 // target: multiple of Python's rate
 	limit  float64 // target: fraction of the limit

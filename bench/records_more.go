@@ -32,7 +32,7 @@ const (
 	jpegPasses  = 13
 
 	manyFiles   = 1_000
-	manyRecords = 10_000 // of a file
+	manyRecords = 10_000 // records of a file
 
 	largeRecords = 2_000
 	largeBytes   = 100_000

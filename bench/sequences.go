@@ -14,7 +14,7 @@ import (
 
 const (
 	chunk        = 10_000 // samples of a record
-	chunkRecords = 500    // of a file
+	chunkRecords = 500    // records of a file
 	chunkFiles   = 8
 	chunkEpochs  = 100 // many, so that the start of the session is negligible
 	copyPasses   = 10

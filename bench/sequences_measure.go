@@ -20,7 +20,7 @@ type sequences struct {
 
 // sequenceRound is one measurement of the sequence loaders.
 type sequenceRound struct {
-	Windows map[string]*windowRound `json:"windows"` // by windowKey
+	Windows map[string]*windowRound `json:"windows"` // key: a windowKey
 	Lists   figures                 `json:"lists"`
 	Single  pythonRate              `json:"python_lists_per_record"`
 	Batched pythonRate              `json:"python_lists_batched"`

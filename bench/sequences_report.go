@@ -7,32 +7,32 @@ func samplesRate(v float64) string { return fmt.Sprintf("%.4g Msamples/s", v/1e6
 // sequenceRows are the comparisons of the sequence loaders. The copies in
 // memory are in Python's column.
 func sequenceRows() []row {
-	var judged, told []row
+	var targeted, others []row
 	for _, form := range []string{"float", "raw"} {
 		for _, kind := range windowKinds {
 			at := func(r round) *windowRound { return r.Sequences.Windows[windowKey(form, kind.size)] }
 			name := fmt.Sprintf("windows of %d %s samples, ", kind.size, form)
 			ours := func(r round) float64 { return at(r).Samples }
 			if kind.slide > 0 {
-				judged = append(judged, row{name + "against a slide over samples", ours,
+				targeted = append(targeted, row{name + "against a slide over samples", ours,
 					func(r round) float64 { return at(r).Slide.RecordsPerS }, samplesRate, target{atLeast: kind.slide}})
 			}
 			chunks := row{name + "against chunks cut up", ours,
 				func(r round) float64 { return at(r).Chunks.RecordsPerS }, samplesRate, target{atLeast: kind.chunks}}
 			if kind.chunks > 0 {
-				judged = append(judged, chunks)
+				targeted = append(targeted, chunks)
 			} else {
-				told = append(told, chunks)
+				others = append(others, chunks)
 			}
-			judged = append(judged, row{name + "against copies in memory", ours,
+			targeted = append(targeted, row{name + "against copies in memory", ours,
 				func(r round) float64 { return at(r).Copy }, samplesRate, target{atLeast: kind.copies}})
 		}
 	}
 	lists := func(r round) float64 { return r.Sequences.Lists.RecordsPerS }
-	judged = append(judged,
+	targeted = append(targeted,
 		row{"padded lists, against one SequenceExample parsed at a time", lists,
 			func(r round) float64 { return r.Sequences.Single.RecordsPerS }, rate, target{atLeast: 4}},
 		row{"padded lists, against batched parsing", lists,
 			func(r round) float64 { return r.Sequences.Batched.RecordsPerS }, rate, target{atLeast: 1}})
-	return append(judged, told...)
+	return append(targeted, others...)
 }

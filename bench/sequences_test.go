@@ -28,21 +28,21 @@ func sequenced(f float64) sequenceRound {
 func TestSequenceRows(t *testing.T) {
 	for _, f := range []float64{0.9, 1.1} {
 		r := round{Sequences: sequenced(f)}
-		judged := 0
+		targeted := 0
 		for _, row := range sequenceRows() {
 			ours := row.ours(r)
 			met := row.target.met(ours, ours/row.theirs(r))
 			if row.target == (target{}) {
 				continue
 			}
-			judged++
+			targeted++
 			easy := strings.HasSuffix(row.name, "batched parsing")
 			if want := f > 1 || easy; met != want {
 				t.Errorf("%s: met %v at %g times, want %v", row.name, met, f, want)
 			}
 		}
-		if judged != 20 {
-			t.Errorf("%d rows are judged, want 20", judged)
+		if targeted != 20 {
+			t.Errorf("%d rows have a target, want 20", targeted)
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 	servingPath         = "/v1/models/m:predict"
 	servingConnections  = 256
 	servingBodies       = 64 // different requests
-	servingFeatures     = 64 // of a row
+	servingFeatures     = 64 // features of a row
 	servingDelay        = 2 * time.Millisecond
 	servingParameters   = "max_batch_size { value: 64 }\nbatch_timeout_micros { value: 2000 }\n"
 	servingTolerance    = 1e-4 // between our answers and Python's
@@ -33,7 +33,7 @@ const (
 // Times of a measurement.
 const (
 	servingWarm, servingTime, servingLatencyTime = time.Second, 4 * time.Second, 2 * time.Second
-	servingLatencyRuns                           = 5 // of which the median counts
+	servingLatencyRuns                           = 5 // the median of these runs counts
 )
 
 // servingKinds are the models.

@@ -19,7 +19,7 @@ func milliseconds(v float64) string { return fmt.Sprintf("%.2f ms", v*1e3) }
 
 // servingRows are the comparisons of servers.
 func servingRows() []row {
-	var judged, told []row
+	var targeted, others []row
 	for _, kind := range servingKinds {
 		of := func(figure func(r *servingRound) float64) func(r round) float64 {
 			return func(r round) float64 { return figure(r.Serving[kind]) }
@@ -29,13 +29,13 @@ func servingRows() []row {
 		name := "serve " + kind + ", "
 		within := of(func(r *servingRound) float64 { return r.BatchedWithin.RequestsPerS })
 		limited := fmt.Sprintf("%sp99 within %v, against FastAPI", name, servingLimit)
-		judged = append(judged,
+		targeted = append(targeted,
 			row{limited, within, of(func(r *servingRound) float64 { return r.PythonWithin.RequestsPerS }), requestRate, target{atLeast: servingTarget}},
 			row{limited + " with NumPy batching", within, of(func(r *servingRound) float64 { return r.PythonNPWithin.RequestsPerS }), requestRate, target{atLeast: servingTarget}},
 			row{name + "batching, against none", rate,
 				of(func(r *servingRound) float64 { return r.Alone.RequestsPerS }), requestRate, target{atLeast: batchingTarget}},
 		)
-		told = append(told,
+		others = append(others,
 			row{name + "256 connections, against FastAPI", rate,
 				of(func(r *servingRound) float64 { return r.Python.RequestsPerS }), requestRate, target{}},
 			row{name + "p99 there", p99, of(func(r *servingRound) float64 { return r.Python.P99S }), milliseconds, target{atMost: 1}},
@@ -50,13 +50,13 @@ func servingRows() []row {
 			of(func(r *servingRound) float64 { return halfLoadSlack*r.Half.P50S + servingDelay.Seconds() }),
 			milliseconds, target{atMost: 1, limit: halfLoadLatency}}
 		if kind == "dense" {
-			judged = append(judged, half)
+			targeted = append(targeted, half)
 		} else {
 			half.target = target{}
-			told = append(told, half)
+			others = append(others, half)
 		}
 	}
-	return append(judged, told...)
+	return append(targeted, others...)
 }
 
 // explainServing prints what the table of servers leaves out.

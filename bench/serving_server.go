@@ -18,7 +18,7 @@ import (
 
 // server is a model server in a separate process.
 type server struct {
-	address string // of its REST interface
+	address string // address of its REST interface
 	grpc    string // "" if there is none
 	process *exec.Cmd
 	log     *tail

@@ -47,7 +47,7 @@ func (k trainKind) steps() int { return 10*k.epoch + 1 }
 // trainRate is the speed of a training.
 type trainRate struct {
 	StepsPerS float64 `json:"steps_per_s"`
-	Loss      float64 `json:"loss"` // of the last step
+	Loss      float64 `json:"loss"` // loss of the last step
 }
 
 // trainRound is one measurement of the training of one model.

@@ -16,7 +16,7 @@ const (
 
 // trainRows are the comparisons of training.
 func trainRows(rounds []round) []row {
-	var judged, told []row
+	var targeted, others []row
 	for _, k := range trainKinds {
 		of := func(rate func(t *trainRound) trainRate) func(r round) float64 {
 			return func(r round) float64 { return rate(r.Training[k.name]).StepsPerS }
@@ -34,16 +34,16 @@ func trainRows(rounds []round) []row {
 			}
 			return row{name, ours, theirs, stepRate, target{atLeast: t}}
 		}
-		judged = append(judged, against("Python's loop", loop, loopTarget), against("Keras's fit", fit, fitTarget))
-		told = append(told,
+		targeted = append(targeted, against("Python's loop", loop, loopTarget), against("Keras's fit", fit, fitTarget))
+		others = append(others,
 			row{"train " + k.name + ", against fit with 50 steps a call", ours, several, stepRate, target{}},
 			row{"train " + k.name + ", against the arithmetic alone", ours, arithmetic, stepRate, target{}})
 		if k.checkpoints {
 			with := of(func(t *trainRound) trainRate { return t.Checkpoints })
-			judged = append(judged, row{"train " + k.name + ", a checkpoint every 500 steps, against none", with, ours, stepRate, target{atLeast: checkpointTarget}})
+			targeted = append(targeted, row{"train " + k.name + ", a checkpoint every 500 steps, against none", with, ours, stepRate, target{atLeast: checkpointTarget}})
 		}
 	}
-	return slices.Concat(judged, told)
+	return slices.Concat(targeted, others)
 }
 
 // reachable returns a target for a ratio that cannot be above a bound: the given

@@ -57,7 +57,7 @@ func TestBFloat16(t *testing.T) {
 			t.Fatalf("NaN %#04x is no NaN any more", i)
 		}
 	}
-	if got := NewBFloat16(1 + 1.0/256).Float32(); got != 1 { // in the middle; 1 is even
+	if got := NewBFloat16(1 + 1.0/256).Float32(); got != 1 { // 1 + 1/256 lies in the middle, and 1 is even
 		t.Errorf("got %v, want 1", got)
 	}
 	if got := NewBFloat16(math.MaxFloat32).Float32(); !math.IsInf(float64(got), 1) {

@@ -21,7 +21,7 @@ type freezer struct {
 	byValue   bool // variables may change, see freeze.go
 	functions map[string]*tfproto.FunctionDef
 	roots     map[string]tfproto.DataType // data types of the graph's own nodes that became values
-	copies    map[string]*frozenFunction  // by function and by which of its arguments are values
+	copies    map[string]*frozenFunction  // key: a function, and which of its arguments are values
 	made      []*tfproto.FunctionDef
 }
 
@@ -30,7 +30,7 @@ type frozenFunction struct {
 	name    string
 	args    map[int]tfproto.DataType // the arguments that became values
 	outputs map[int]tfproto.DataType // the outputs that became values
-	handles map[int]int              // by output, the argument that it passes on
+	handles map[int]int              // key: an output; value: the argument that it passes on
 	state   []int                    // the arguments whose new values are appended to the results
 }
 
@@ -43,7 +43,7 @@ type frozenBody struct {
 	refs     refs
 	function bool              // outputs are "node:name:0" instead of "node:0"
 	renamed  map[string]string // outputs that have another name now
-	origins  map[string]string // by handle, the ref of the variable that it came from
+	origins  map[string]string // key: a handle; value: the ref of the variable that it came from
 	now      map[string]string // the refs of the values assigned last, by origin
 }
 

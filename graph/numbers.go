@@ -142,7 +142,7 @@ func inputOf(dt tfbridge.DataType, value any) (any, error) {
 type exactConversion struct {
 	dtype    tfbridge.DataType
 	to, from reflect.Type
-	index    []int // of the current element, for messages
+	index    []int // index of the current element, for messages
 }
 
 // list returns v, a list or an element of one, with its elements converted.

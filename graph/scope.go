@@ -15,7 +15,7 @@ import (
 type Scope struct {
 	graph    *tfbridge.Graph
 	state    *state
-	prefix   string // of operation names: "" or ending in "/"
+	prefix   string // prefix of operation names: "" or ending in "/"
 	controls []*tfbridge.Operation
 	device   string
 	values   *value

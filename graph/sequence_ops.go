@@ -11,7 +11,7 @@ import (
 type ListFeature struct {
 	Key          string
 	DType        tfbridge.DataType
-	Shape        tfbridge.Shape // of one element
+	Shape        tfbridge.Shape // shape of one element
 	AllowMissing bool           // a record without the list has an empty one; default an error
 }
 
@@ -36,9 +36,9 @@ type RaggedList struct {
 type ParsedSequence struct {
 	Context     ParsedExample
 	Lists       []tfbridge.Output
-	Lengths     []tfbridge.Output // of Lists in each record; by [ParseSequenceExampleV2] alone
+	Lengths     []tfbridge.Output // lengths of Lists in each record; only [ParseSequenceExampleV2] sets them
 	SparseLists []SparseTensor
-	RaggedLists []RaggedList // by [ParseSequenceExampleV2] alone
+	RaggedLists []RaggedList // only [ParseSequenceExampleV2] sets them
 }
 
 // ParseSingleSequenceExample adds a ParseSingleSequenceExample: it parses one

@@ -16,7 +16,7 @@ import (
 // host: a file to read, a pipe to block on, and a place to write to.
 type smuggled struct {
 	t    *testing.T
-	dir  string // of the model
+	dir  string // folder of the model
 	host string
 	m    *tfproto.SavedModel
 	raw  []byte // what saved_model.pb holds in the place of m

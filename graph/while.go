@@ -210,7 +210,7 @@ type loop struct {
 	all      []Spec // the variables, then the captures
 	cond     *Func
 	body     *Func
-	gradient *Func // of the body; nil if it has none
+	gradient *Func // gradient of the body; nil if it has none
 	why      error // why gradient is nil
 	parallel int
 }

@@ -110,7 +110,7 @@ func TestRandomStepsFollowPositions(t *testing.T) {
 	skipping := fixture.Object{"bad_records": fixture.Object{"skip": 2}}
 	for _, tt := range []struct {
 		name string
-		args []fixture.Object // of loaders whose rows together are all
+		args []fixture.Object // arguments of loaders whose rows together are all rows
 	}{
 		{"in order", []fixture.Object{{"num_parallel_parses": 8, "target_batch_size": 5}}},
 		{"shuffled", []fixture.Object{buffers}},

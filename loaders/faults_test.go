@@ -23,7 +23,7 @@ type fault struct {
 	name   string
 	change func(t *testing.T, d *fixture.Dataset) // changes the files; a.tfrecords holds ids 0 to 3 before
 	class  millrace.Class
-	words  []string // of the message
+	words  []string // words of the message
 	before []int64  // ids that are still delivered
 }
 

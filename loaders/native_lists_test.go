@@ -260,7 +260,7 @@ func TestOddSequenceExamples(t *testing.T) {
 	tests := []struct {
 		name   string
 		record []byte
-		words  []string // of the error; nil: none
+		words  []string // words of the error; nil: no error
 	}{
 		{"a list twice", slices.Concat(record(5, "xs", ints(1)), good), nil},
 		{"a context twice", slices.Concat(record(9, "xs"), good), nil},

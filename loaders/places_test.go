@@ -181,7 +181,7 @@ func TestPlacesOfWindows(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, window := range b.Tensor("pos").Value().([][]int64) {
-					file, record := 0, (window[0]-1)/3 // of 7 and 4 records
+					file, record := 0, (window[0]-1)/3 // the files have 7 and 4 records
 					if record >= 7 {
 						file, record = 1, record-7
 					}

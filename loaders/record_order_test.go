@@ -265,7 +265,7 @@ func TestPositionIsChecked(t *testing.T) {
 // before it are delivered.
 func TestExactShuffleOfBadRecord(t *testing.T) {
 	testruntime.Need(t)
-	bad := permutation.New(51, permutation.Key{Seed: 11}).At(9) // in the third batch
+	bad := permutation.New(51, permutation.Key{Seed: 11}).At(9) // a record of the third batch
 	for name, change := range map[string]func(record []byte) []byte{
 		"feature": func([]byte) []byte { return []byte("\x0a\x00") },
 		"empty":   func([]byte) []byte { return nil },

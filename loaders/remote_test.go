@@ -90,7 +90,7 @@ func TestRemoteFiles(t *testing.T) {
 		name  string
 		paths []string
 		class millrace.Class
-		want  string // in the error
+		want  string // words of the error
 	}{
 		{"a flipped bit", []string{"ram://d/flipped"}, millrace.ErrCorrupt, "ram://d/flipped: record 4 (offset "},
 		{"no such file", []string{"ram://d/nothing"}, millrace.ErrIO, "ram://d/nothing"},

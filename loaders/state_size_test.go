@@ -45,7 +45,7 @@ func largeBuffers(t *testing.T) map[string]*fixture.Dataset {
 			if err != nil {
 				t.Fatal(err)
 			}
-			content[len(content)-9]++ // of the last record
+			content[len(content)-9]++ // a byte of the last record
 			f.Write(t, "01.tfrecords", content)
 		}
 		if strings.HasPrefix(name, "compressed") {

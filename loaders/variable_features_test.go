@@ -73,7 +73,7 @@ func TestOddVariableFeatures(t *testing.T) {
 		name   string
 		record []byte
 		class  millrace.Class
-		words  []string // of the error; nil: none
+		words  []string // words of the error; nil: no error
 	}{
 		{"values", record(xs(1, 2, 3, 4)), "", nil},
 		{"none", record(xs()), "", nil},

@@ -111,7 +111,7 @@ func TestWindowsAheadOfABadRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes[len(bytes)-100]++ // of the last record
+	bytes[len(bytes)-100]++ // a byte of the last record
 	if err := os.WriteFile(path, bytes, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ type finder struct {
 	function string // the enclosing one
 	lines    changes
 	ids      *int
-	results  []*ast.FieldList // of the enclosing functions, the innermost last
+	results  []*ast.FieldList // results of the enclosing functions, the innermost last
 	done     map[ast.Node]bool
 }
 

@@ -16,7 +16,7 @@ type mutant struct {
 	id       int
 	pkg      *loaded
 	src      *source
-	function string // in which it is, as the list of equivalents names it
+	function string // the function that it is in, as the list of equivalents names it
 	kind     string // what was changed: "negated"
 	line     int
 	last     int    // line on which the changed part ends
@@ -86,7 +86,7 @@ type program struct {
 type test struct {
 	*program
 	name string
-	took time.Duration // of processors, with no mutant on
+	took time.Duration // processor time with no mutant on
 }
 
 // parent returns the name of the test that a subtest is part of, "" for a

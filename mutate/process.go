@@ -43,7 +43,7 @@ func (p *process) output() ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	if err := os.Chmod(temp, 0o755); err != nil { // for tests that give up rights
+	if err := os.Chmod(temp, 0o755); err != nil { // tests that give up rights need it
 		return nil, err
 	}
 	p.Env = append(append(os.Environ(), "TMPDIR="+temp), p.Env...)

@@ -30,7 +30,7 @@ func (m *mutant) String() string {
 type score struct {
 	path         string
 	made, killed int
-	equivalent   int // of those made
+	equivalent   int // the equivalent ones among those made
 }
 
 // countable returns how many mutants a test can find.

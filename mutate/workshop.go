@@ -18,10 +18,10 @@ import (
 type options struct {
 	base       string             // a revision: only lines that differ from it are mutated
 	sample     int                // mutants of a package, drawn at random; 0: all
-	seed       uint64             // of that draw
+	seed       uint64             // seed of that draw
 	parallel   int                // test processes at a time
 	memory     int                // memory limit of a test process, in MiB
-	budget     time.Duration      // of processors for the tests of one mutant; 0: all its tests
+	budget     time.Duration      // processor time for the tests of one mutant; 0: all its tests
 	longest    time.Duration      // processor time that a test may take to count; 0: any
 	least      float64            // percentage of mutants that must be found
 	run        *regexp.Regexp     // names of tests that count; nil: all

@@ -77,7 +77,7 @@ type BadRecord struct {
 	Source  string
 	File    string
 	Record  int64  // ordinal in File, from 0
-	Offset  int64  // in bytes, -1 if not known
+	Offset  int64  // byte offset, -1 if not known
 	Feature string // "" if the record as a whole is bad
 	Err     error
 }
@@ -88,7 +88,7 @@ type LeftOut struct {
 	Source     string
 	File       string
 	Record     int64  // ordinal in File, from 0
-	Offset     int64  // of its header in bytes, decompressed
+	Offset     int64  // byte offset of its header in the decompressed file
 	Length     int64  // size of its data in bytes; for the rest of a file the number of bytes from Offset on
 	Feature    string // "" if the record as a whole is bad
 	Class      string // "schema", "corrupt data" or "truncated"

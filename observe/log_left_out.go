@@ -31,7 +31,7 @@ type lineLimit struct {
 
 	mu         sync.Mutex
 	began      time.Time // the second that is counted
-	lines      int       // in that second
+	lines      int       // lines written in that second
 	suppressed int64     // since the last line
 }
 

@@ -31,7 +31,7 @@ func InForce() (p Protection, done bool) {
 
 // Restrict confines the process, all its threads and all programs that it starts to
 // the policy, for good. It takes about a millisecond. A second call is an error: one
-// policy is easier to judge than the intersection of two.
+// policy is easier to understand than the intersection of two.
 //
 // With mode Require the result is an error if the kernel cannot restrict files, TCP and
 // system calls; then the process is not restricted. With Auto the protection that is

@@ -24,10 +24,10 @@ func TestMain(m *testing.M) {
 // childPolicy describes how a child restricts itself before its attempts.
 type childPolicy struct {
 	Policy
-	Private bool     // with a folder for temporary files
+	Private bool     // whether the sandbox has a folder for temporary files
 	Named   bool     // its bound socket is in the policy
 	Off     bool     // unrestricted, to see that the attempts work
-	Args    []string // of the attempts
+	Args    []string // arguments of the attempts
 }
 
 // child restricts the process, makes the attempts and prints the results.

@@ -13,7 +13,7 @@
 //   - the variables: index, shards, sizes and the checksum of every tensor;
 //   - the assets: they exist inside the model's folder;
 //   - the operations, wherever they stand in the graph: those that touch files,
-//     the network or the process are refused unless allowed by name (judge.go);
+//     the network or the process are refused unless allowed by name (package policy);
 //   - the files: they are regular files inside the model's folder.
 //
 // What is merely odd is a warning in [Model.Warnings]. TensorFlow loads exactly the

@@ -76,13 +76,13 @@ func (r *reader) checkGraphDef(def []byte) ([]byte, error) {
 	if err := r.checkVersion(m); err != nil {
 		return nil, err
 	}
-	judge := policy.New(m, &r.Report, r.allowed)
-	if err := judge.CheckCalls(); err != nil {
+	checker := policy.New(m, &r.Report, r.allowed)
+	if err := checker.CheckCalls(); err != nil {
 		return nil, err
 	}
 	if _, err := r.usedSignatures(nil); err != nil {
 		return nil, err
 	}
-	_, err := judge.Check(true, nil)
+	_, err := checker.Check(true, nil)
 	return def, err
 }

@@ -48,7 +48,7 @@ func wrapper(name, op string) *tfproto.FunctionDef {
 }
 
 // Ways to hide an operation, and uses that are fine.
-func TestJudge(t *testing.T) {
+func TestPolicy(t *testing.T) {
 	nodes := func(n ...*tfproto.NodeDef) []*tfproto.NodeDef { return n }
 	list := func(names ...string) *tfproto.AttrValue {
 		l := &tfproto.AttrValue_ListValue{}

@@ -127,8 +127,8 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	if err := r.checkVersion(m); err != nil {
 		return nil, err
 	}
-	judge := policy.New(m, &r.Report, r.allowed)
-	if err := judge.CheckCalls(); err != nil {
+	checker := policy.New(m, &r.Report, r.allowed)
+	if err := checker.CheckCalls(); err != nil {
 		return nil, err
 	}
 	sigs, unusable, err := m.ReadSignatures(&r.Report)
@@ -145,14 +145,14 @@ func (r *reader) checkGraph(graph []byte) (*Model, error) {
 	if _, err := r.usedSignatures(sigs); err != nil {
 		return nil, err
 	}
-	if r.restored, err = judge.Check(false, r.missing); err != nil {
+	if r.restored, err = checker.Check(false, r.missing); err != nil {
 		return nil, err
 	}
 	variables, err := r.checkVariables(m)
 	if err != nil {
 		return nil, err
 	}
-	if err := judge.CheckUnset(sigs, r.unusable); err != nil {
+	if err := checker.CheckUnset(sigs, r.unusable); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.unusable)) {

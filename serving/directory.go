@@ -60,7 +60,7 @@ func versionsIn(base string) (map[int64]string, error) {
 		return nil, e
 	}
 	found := map[int64]string{}
-	for _, entry := range entries { // in the order of their names: 01 before 1
+	for _, entry := range entries { // names are sorted: 01 before 1
 		n, err := strconv.ParseInt(entry.Name(), 10, 64)
 		path := filepath.Join(base, entry.Name())
 		if err != nil || n < 0 {

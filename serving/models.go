@@ -27,7 +27,7 @@ type Server struct {
 	mu       sync.Mutex
 	models   map[string]*model
 	changed  chan struct{} // closed and replaced when a state changes
-	acquired int           // by requests
+	acquired int           // number of requests that have acquired it
 	shadows  atomic.Int64  // copies that run or wait
 
 	modelMemory int64 // taken by on-demand models, also while they load or unload

@@ -14,7 +14,7 @@ type State int
 
 // The states of a version.
 const (
-	Start     State = 10 // wanted
+	Start     State = 10 // the version is to be loaded
 	Loading   State = 20
 	Available State = 30 // takes requests
 	Unloading State = 40 // ends when its last request is done

@@ -28,8 +28,8 @@ type Version struct {
 	config   ModelConfig                  // when loading began
 	answers  *answers.Cache               // nil without a cache
 	model    *graph.Model                 // nil until it is loaded
-	batchers map[string]*batching.Batcher // by signature
-	paces    map[string]*pace             // by signature
+	batchers map[string]*batching.Batcher // key: a signature
+	paces    map[string]*pace             // key: a signature
 
 	onlyBatches bool               // every signature has a batcher
 	pipeline    *pipeline.Pipeline // nil: the model has no loader
@@ -209,7 +209,7 @@ func (v *Version) load(ctx context.Context, retries int) error {
 		}
 		retries--
 		v.server.mu.Lock()
-		v.setState(Loading, err) // with the error
+		v.setState(Loading, err) // the state carries the error
 		v.server.mu.Unlock()
 		timer := time.NewTimer(o.LoadRetryInterval)
 		select {

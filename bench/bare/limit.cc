@@ -102,7 +102,7 @@ constexpr uint8_t kFirst = 0x0a, kSecond = 0x12, kThird = 0x1a;
 
 // Batch holds the decoded records.
 struct Batch {
-  std::vector<float> floats;  // of "floats": rows of 64; of "steps": all steps
+  std::vector<float> floats;  // values of "floats": rows of 64; values of "steps": all steps
   std::vector<char> bytes;
   std::vector<int64_t> numbers;  // "y", or the steps of each record
   size_t used = 0;               // floats, of "steps"

@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr size_t kPiece = 256 << 10;  // of one write
+constexpr size_t kPiece = 256 << 10;  // bytes of one write
 constexpr off_t kDisk = 1 << 20;      // bytes handed to the disk at once
 constexpr size_t kFrame = 16;
 

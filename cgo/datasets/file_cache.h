@@ -33,7 +33,7 @@ class FileCache {
     Fault ignored;  // a RecordReader finds it again
     std::shared_ptr<FileSource> file = FileSource::Open(path, &ignored);
     if (file == nullptr) {
-      Clear();  // in case there are too many open files
+      Clear();  // there may be too many open files
       file = FileSource::Open(path, &ignored);
     }
     if (file == nullptr) return nullptr;

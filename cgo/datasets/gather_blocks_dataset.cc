@@ -78,7 +78,7 @@ Counts& counts() {
 
 struct Args {
   int64_t rows = 0;   // a block's
-  int64_t start = 0;  // position of the first row that comes
+  int64_t start = 0;  // position of the first row to deliver
   int64_t last = 0;   // the block after the last
   int64_t most = 0;   // blocks in the buffer
   int64_t wait_ms = 0;

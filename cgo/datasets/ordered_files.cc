@@ -118,7 +118,7 @@ absl::Status OrderedFiles::ReadOf(OpKernelContext* ctx, const OrderRules& rules,
   return CheckOrder();
 }
 
-// ReadBegin reads where the records that come begin and, in a vector of two
+// ReadBegin reads where the records to deliver begin and, in a vector of two
 // positions, where they end.
 absl::Status OrderedFiles::ReadBegin(const Tensor& begin) {
   begin_ = begin;

@@ -134,7 +134,7 @@ class OrderedFiles {
   // skips reports whether records of the files are skipped.
   bool skips() const { return !rules_.skipped.empty(); }
 
-  // end returns the position after the last record that comes.
+  // end returns the position after the last record to deliver.
   int64_t end() const { return std::min(stop_, Last()); }
 
   // records returns the number of records, or that they are endless.
@@ -156,7 +156,7 @@ class OrderedFiles {
   tensorflow::Tensor counts_, lengths_, parts_, begin_;
   int64_t examples_ = 0;  // number of examples in the order
   int64_t start_ = 0;
-  int64_t stop_ = INT64_MAX;  // the position after the last record that comes
+  int64_t stop_ = INT64_MAX;  // the position after the last record to deliver
   std::shared_ptr<const RecordTables::Entry> entry_;  // what table_ refers to
   std::shared_ptr<const RecordTable> table_;
   std::shared_ptr<KeptFiles> kept_;  // nullptr if the files are too large

@@ -40,7 +40,7 @@ class OrderedReader {
   // Next returns the next record, which is valid until the call after it, and
   // its location, or reports the end. After a fault it is the location of the
   // faulty record; its file is -1 if no record is at fault.
-  // Records that the order skips do not come.
+  // Records that the order skips are not delivered.
   bool Next(std::string_view* record, RecordPlace* place, bool* end,
             Fault* fault);
 

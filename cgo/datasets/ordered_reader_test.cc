@@ -95,7 +95,7 @@ TEST_P(OrderedReaderTest, GivesTheOrder) {
   }
 }
 
-// Records that are skipped do not come, though they may be damaged, and their
+// Skipped records are not delivered, though they may be damaged, and their
 // positions remain.
 TEST_P(OrderedReaderTest, SkipsRecords) {
   a_.Set(Offset(11) + 13, '\x7f');

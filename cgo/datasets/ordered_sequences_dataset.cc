@@ -324,8 +324,8 @@ class OrderedSequencesDataset::Iterator
   std::vector<int64_t> order_ ABSL_GUARDED_BY(mu_);
   int64_t begin_ = 0, end_ = 0;  // bounds of the epoch in the order
   int64_t next_ = 0;             // guarded by mu_
-  std::vector<int64_t> positions_ ABSL_GUARDED_BY(mu_);  // each record has one
-  size_t taken_ = 0;             // records of these that came
+  std::vector<int64_t> positions_ ABSL_GUARDED_BY(mu_);  // one for each record
+  size_t taken_ = 0;             // records of these that were delivered
   int64_t bytes_ = kFirstBytes;  // size of what is read next
 };
 

@@ -44,7 +44,7 @@ class RecordSlot {
 
   WalkPosition at_;
   size_t begin_ = 0;   // offset of the record in the block's bytes
-  size_t length_ = 0;  // of the record
+  size_t length_ = 0;  // length of the record
   bool intact_ = false;
   Fault fault_;
 };

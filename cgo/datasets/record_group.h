@@ -38,7 +38,7 @@ class RecordSpec {
 
  private:
   RecordForm form_;
-  std::vector<int64_t> features_;  // of each column
+  std::vector<int64_t> features_;  // the feature of each column
 };
 
 // RecordGroup is a group of one record. Floats of an Example stay in the buffer
@@ -62,7 +62,7 @@ class RecordGroup : public ChunkGroup, public RecordSlot {
   const RecordSpec& spec_;
   const ChunkSpec& chunks_;
   RecordRow row_;
-  std::vector<std::vector<tensorflow::tstring>> texts_;  // of each column
+  std::vector<std::vector<tensorflow::tstring>> texts_;  // strings of each column
 };
 
 }  // namespace millrace

@@ -82,7 +82,7 @@ class RecordReader {
   bool exactly_ = false;
   int64_t next_ = 0;     // offset of the next record
   int64_t current_ = 0;  // offset of the last record
-  int64_t ordinal_ = 0;  // of the next record
+  int64_t ordinal_ = 0;  // number of the next record
   std::unique_ptr<char[]> buffer_;
   size_t capacity_ = 0;
   size_t begin_ = 0;  // buffered bytes that are not consumed yet

@@ -54,7 +54,7 @@ TEST_F(RecordWalkTest, ReadsFilesAndEpochsInOrder) {
   EXPECT_EQ(All(Files(-1), 7), "a0 a1 c0 a0 a1 c0 a0 more");
 }
 
-// Skipped records do not come, whether they can be read or not.
+// Skipped records are not delivered, whether they can be read or not.
 TEST_F(RecordWalkTest, SkipsRecords) {
   FileList files = Files(2);
   ASSERT_TRUE(files.skipped.Set({0, 0, 18, 2, 0, -1}));

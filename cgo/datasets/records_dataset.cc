@@ -104,7 +104,7 @@ class RecordsDataset : public TypedDataset {
   class Iterator;
   const bool placed_;
   const Args args_;
-  const std::optional<GoodRecords> good_;  // with a judge
+  const std::optional<GoodRecords> good_;  // set with a judge
   const Judge judge_;
 };
 
@@ -196,7 +196,7 @@ class RecordsDataset::Iterator
   }
 
   RecordWalk walk_ ABSL_GUARDED_BY(mu_);
-  std::optional<RecordRow> row_ ABSL_GUARDED_BY(mu_);  // with a judge
+  std::optional<RecordRow> row_ ABSL_GUARDED_BY(mu_);  // set with a judge
   RecordJudge judge_;
 };
 

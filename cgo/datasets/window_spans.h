@@ -1,4 +1,4 @@
-// Which records windows of one size are in.
+// The records that windows of one size consist of.
 #ifndef MILLRACE_CGO_DATASETS_WINDOW_SPANS_H_
 #define MILLRACE_CGO_DATASETS_WINDOW_SPANS_H_
 
@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-// WindowForm says which windows files have. A unit is a position or a record.
+// WindowForm says how windows are cut from files. A unit is a position or a record.
 struct WindowForm {
   int64_t size = 1;         // units of a window
   int64_t step = 1;         // from the begin of a window to the next one

@@ -223,7 +223,7 @@ class WindowsDataset : public TypedDataset {
   const int64_t positions_;  // positions per record
   const Args args_;
   WindowRules rules_;
-  std::vector<int64_t> row_bytes_;  // of one position of each feature
+  std::vector<int64_t> row_bytes_;  // bytes of one position of each feature
 };
 
 class WindowsDataset::Iterator

@@ -192,7 +192,7 @@ bool MayEndProcess(const Schema& schema, const std::string& record) {
     }
   }
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(record[i]); };
-  std::vector<int64_t> run(record.size());  // of tags up to here
+  std::vector<int64_t> run(record.size());  // tags up to each byte
   int high = 0;                             // preceding bytes with the high bit
   for (size_t i = 0; i < record.size(); ++i) {
     if (byte(i) == 0x0d) run[i] = i < 5 ? 1 : run[i - 5] + 1;

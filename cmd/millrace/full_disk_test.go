@@ -177,7 +177,7 @@ func onSmallDisk(t *testing.T, dir, refusal, command string) (before, after, sai
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	limit := "" // for the command alone; otherwise it would hold for the lists as well
+	limit := "" // the limit is the command's alone; otherwise it would hold for the lists as well
 	if strings.HasPrefix(refusal, "ulimit") {
 		limit, refusal = refusal+";", ":"
 	}

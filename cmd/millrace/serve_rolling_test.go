@@ -19,7 +19,7 @@ import (
 // load balancer that requests /readyz from time to time.
 type backends struct {
 	mu    sync.Mutex
-	ready map[string]bool // by address
+	ready map[string]bool // key: an address
 	next  int
 }
 

@@ -32,7 +32,7 @@ func TestTrainExpectsSteps(t *testing.T) {
 	}
 	d.WriteRecords(t, "a.tfrecords", records...)
 	config, dir := runConfig(t, d, nil), filepath.Join(t.TempDir(), "run")
-	for _, stop := range []int64{3, 0} { // of 10 steps of 8 points without bad ones
+	for _, stop := range []int64{3, 0} { // an epoch has 10 steps of 8 points if no point is bad
 		r, problems, err := run.Open(config, dir, nil)
 		if err != nil {
 			t.Fatal(problems, err)

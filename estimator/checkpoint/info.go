@@ -19,8 +19,8 @@ import (
 // exists, the other files of the checkpoint are complete.
 type Info struct {
 	Step   int64  `json:"step"`
-	SHA256 string `json:"index_sha256"` // of ckpt-STEP.index, which has the checksums of all tensors
-	Bytes  int64  `json:"bytes"`        // of all tensors
+	SHA256 string `json:"index_sha256"` // digest of ckpt-STEP.index, which has the checksums of all tensors
+	Bytes  int64  `json:"bytes"`        // size of all tensors
 
 	// Job identifies the training: the digests of the model and of the data, and of
 	// everything else that decides the result of a step. A training with another job is

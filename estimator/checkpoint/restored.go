@@ -45,7 +45,7 @@ type restoredTensor struct {
 // body is the main graph or the body of a function.
 type body struct {
 	nodes  map[string]*tfproto.NodeDef
-	inputs map[string]string // of a function: argument to the tensor of the main graph
+	inputs map[string]string // for a function: the tensor of the main graph for each argument
 }
 
 func newBody(nodes []*tfproto.NodeDef) *body {

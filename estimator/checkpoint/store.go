@@ -97,7 +97,7 @@ func (s *Store) Dir() string { return s.dir }
 // Content is the content of a checkpoint.
 type Content struct {
 	Specs  []dtype.TensorSpec // the same for all checkpoints of a store
-	Values []*tfbridge.Tensor // in the same order
+	Values []*tfbridge.Tensor // values in the order of the names
 	Info   Info
 }
 
@@ -146,8 +146,8 @@ func (s *Store) Save(c *Content, keep Keep) error {
 	return nil
 }
 
-// split divides the steps of a folder into those that stay, the newest last, and
-// those that leave.
+// split divides the checkpoints of a folder, given by their steps, into those to keep, the
+// newest last, and those to remove.
 func (k Keep) split(dir string, newest int64) (stay, leave []int64, err error) {
 	steps, err := Steps(dir)
 	if err != nil {

@@ -41,7 +41,7 @@ func newWriter(specs []dtype.TensorSpec) (*writer, error) {
 	w := &writer{graph: g}
 	if w.session, err = tfbridge.NewSession(g, nil); err == nil {
 		w.save, err = w.session.Prepare(feeds, nil, []*tfbridge.Operation{op})
-		w.save.Inline() // in the thread that saves, so that no other wakes up
+		w.save.Inline() // run in the thread that saves, so that no other wakes up
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.close())

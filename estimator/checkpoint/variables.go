@@ -27,7 +27,7 @@ import (
 type Variable struct {
 	dtype.TensorSpec                 // Name is the one in checkpoints; the shape of half a table is not known
 	Handle           tfbridge.Output // the resource, or the reference of a variable of TensorFlow 1
-	Half             Half            // of a table; the keys stand before the values
+	Half             Half            // half of a table; the keys stand before the values
 
 	// Wrapped is the variable that Keras's wraps in this one, whose value this one has;
 	// see findWrapped. Usually there is none.

@@ -71,7 +71,7 @@ func TestTables(t *testing.T) {
 	}()
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		switch name {
-		case "count": // of the numbers 0 to 11, 0 and 1, modulo 3; the model had "a" before
+		case "count": // counts of the numbers 0 to 11, 0 and 1, modulo 3; the model had "a" before
 			wantValues(t, name, got[name], []int64{5, 5, 4, 7, 0})
 		case "value": // 5 had 0.5 before; 12 was not there
 			wantValues(t, name, got[name], []float32{0, 1.5, 2.5, 3.5, -1})

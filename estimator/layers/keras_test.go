@@ -25,7 +25,7 @@ type recordedTensor struct {
 	Shape    []int64
 	Integers bool
 	Values   []float32
-	Strings  []string // in the place of Values
+	Strings  []string // set instead of Values for strings
 }
 
 // tensor returns the tensor. The caller closes it.

@@ -51,7 +51,7 @@ func TestRandomLayers(t *testing.T) {
 	const size = 4 * 4 * 2
 	tests := map[string]struct {
 		layer Activation
-		check func(y []float32) bool // of one image, next to the image of x
+		check func(y []float32) bool // checks one image, next to the image of x
 	}{
 		"flip": {func(n *Net, x tfbridge.Output) tfbridge.Output { return RandomFlip(n, x, FlipBoth) }, func(y []float32) bool {
 			sorted := slices.Clone(y)

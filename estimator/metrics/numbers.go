@@ -93,7 +93,7 @@ const numThresholds = 200
 // auc counts positives and negatives between thresholds.
 type auc struct {
 	thresholds          []float64
-	positives, negative []float64 // by the number of thresholds below the prediction
+	positives, negative []float64 // counts by the number of thresholds below the prediction
 }
 
 // newAUC takes the distance of the outermost thresholds from 0 and 1. With 0 a prediction

@@ -43,7 +43,7 @@ func (a *applier) updateBySum(p place) *tfbridge.Operation {
 		computed = append(computed, means[i].Op)
 	}
 	var states []*State
-	for _, v := range a.states { // sums are whole
+	for _, v := range a.states { // an accumulated gradient covers all rows
 		whole := *v
 		whole.indices = tfbridge.Output{}
 		states = append(states, &whole)

@@ -17,7 +17,7 @@ const profileName = "profile"
 // profile collects the traces of steps.
 type profile struct {
 	wanted      *estimator.StepRange // nil: none
-	first, last int64                // that were traced
+	first, last int64                // the first and the last traced step
 	traces      tfbridge.RunMetadata // one after the other
 }
 

@@ -108,7 +108,7 @@ func (r *Run) job() (job map[string]string, parts map[string]map[string]string, 
 // Keys of a job that --allow-changed takes, beside the model's.
 const (
 	loaderKey    = "loader"   // the config of the training data with the sizes of its files
-	manifestKey  = "manifest" // of the training data
+	manifestKey  = "manifest" // manifest of the training data
 	seedKey      = "seed"
 	optimizerKey = "optimizer" // its type and settings
 	rateKey      = "learning_rate"

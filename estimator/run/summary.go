@@ -13,7 +13,7 @@ type Summary struct {
 	StepsPerSecond    float64                  `json:"steps_per_s"`
 	ExamplesPerSecond float64                  `json:"examples_per_s"`
 	InputWait         float64                  `json:"input_wait"` // share of the time of the steps
-	Seconds           float64                  `json:"seconds"`    // of the steps
+	Seconds           float64                  `json:"seconds"`    // time of the steps
 
 	reason   string
 	finished bool // the run was already finished

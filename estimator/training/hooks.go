@@ -20,8 +20,8 @@ type Hooks struct {
 // Progress is the progress of a training since the last Progress.
 type Progress struct {
 	Step      int64
-	Loss      float64            // of the last step
-	Scalars   map[string]float64 // of the last step
+	Loss      float64            // loss of the last step
+	Scalars   map[string]float64 // scalars of the last step
 	Means     map[string]float64 // means of the scalars of floating point over the steps, by their examples, without the learning rate
 	Steps     int64
 	Examples  int64

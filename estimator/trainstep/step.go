@@ -113,7 +113,7 @@ func Add(s *graph.Scope, o *Options) *Step {
 type builder struct {
 	s           *graph.Scope
 	o           *Options
-	names       []string // of the outputs
+	names       []string // names of the outputs
 	predictions string
 	opened      *gradients.Opened
 	drawn       *tfbridge.Operation  // reads the step's Drawn

@@ -10,7 +10,7 @@ const classes = 10
 
 // confusion counts, for each label, how often the model read it as each digit.
 type confusion struct {
-	counts [classes][classes]int // by label, then by the digit that was read
+	counts [classes][classes]int // index: the label, then the digit that was read
 }
 
 // add counts one picture.

@@ -50,7 +50,7 @@ type settings struct {
 // trained is the result of a training.
 type trained struct {
 	loss     float64
-	accuracy map[string]float64 // by dataset: the share of frames whose phoneme the model recognizes
+	accuracy map[string]float64 // for each dataset: the share of frames whose phoneme the model recognizes
 }
 
 // externData describes the sequences.

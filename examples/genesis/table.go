@@ -15,7 +15,7 @@ const characters = 256
 // table counts the characters that follow each context of up to longest
 // characters.
 type table struct {
-	after [longest + 1]map[string]*followers // by the context's length
+	after [longest + 1]map[string]*followers // index: the context's length
 }
 
 // followers counts the characters that follow one context.

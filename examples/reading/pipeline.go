@@ -17,8 +17,8 @@ import (
 
 // pipeline is the pipeline in a graph.
 type pipeline struct {
-	names   []string          // of the tensors of a batch
-	batch   []tfbridge.Output // in the order of the names
+	names   []string          // names of the tensors of a batch
+	batch   []tfbridge.Output // tensors in the order of the names
 	sources []*source
 }
 

@@ -83,7 +83,7 @@ func run(ctx context.Context, ways, dir string, out io.Writer) (map[string]*trai
 type trained struct {
 	step       int64
 	loss       float64
-	graphBytes int // of the model's graph with the source in it
+	graphBytes int // size of the model's graph with the source in it
 }
 
 // train trains the model from its initial values.

@@ -168,7 +168,7 @@ func probeSome(t *testing.T, names []string, report func(string, sight)) (done i
 		return len(names)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestProbeChild$", "-test.v")
-	cmd.Dir = t.TempDir() // for files that kernels may leave
+	cmd.Dir = t.TempDir() // a folder for files that kernels may leave
 	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE=1", "TF_CPP_MIN_LOG_LEVEL=3")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	out, err := cmd.StdoutPipe()

@@ -24,7 +24,7 @@ type Dataset struct {
 	structure *Structure  // how the components are nested; nil: a tensor, or a tuple of them
 	remote    bool        // it reads from another device
 	endless   bool        // it is known to have no end
-	stage     *debugStage // in debug mode
+	stage     *debugStage // set in debug mode only
 }
 
 // orNone returns d, or a dataset of no scope if it is nil.

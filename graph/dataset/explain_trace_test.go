@@ -174,7 +174,7 @@ func BenchmarkExplainBesideTrace(b *testing.B) {
 		passes = append(passes, newTraced(b, prefixes[i]))
 	}
 	for b.Loop() {
-		for range elements { // in turn, so that all meet the same load
+		for range elements { // the two datasets take turns, so that both meet the same load
 			for _, pass := range passes {
 				pass.take(b, 1)
 			}

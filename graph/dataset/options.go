@@ -25,7 +25,7 @@ type AutotuneAlgorithm int
 // The algorithms of autotuning.
 const (
 	AutotuneDefault         AutotuneAlgorithm = iota // TensorFlow's choice
-	AutotuneHillClimb                                // in each step the parameter that helps most
+	AutotuneHillClimb                                // each step changes the parameter that helps most
 	AutotuneGradientDescent                          // all parameters along the gradient of the output time
 	AutotuneMaxParallelism                           // as many calls in parallel as the budget allows
 	AutotuneStageBased                               // the slowest stage first

@@ -257,7 +257,7 @@ func TestSaveInShards(t *testing.T) {
 	}
 	got := collect[everything](t, dataset.Load(s, dir, &dataset.LoadOptions{Compression: "SNAPPY"}))
 	want := everyKind()
-	want[0], want[1] = want[1], want[0] // the even one is in the first shard
+	want[0], want[1] = want[1], want[0] // element 0 was saved to the second shard
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("elements (-want +got)\n%s", diff)
 	}

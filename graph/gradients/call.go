@@ -16,7 +16,7 @@ type call struct {
 	arithmetic
 	*node
 	walk *walk
-	dy   []tfbridge.Output // of each output; the zero Output means zero
+	dy   []tfbridge.Output // gradient of each output; the zero Output means zero
 }
 
 // x returns input i.

@@ -19,7 +19,7 @@ type importer struct {
 	lib   *library
 	refs  map[ref]tfbridge.Output // replacements of nodes' outputs: a fed tensor, an argument, a loop's result
 	train map[ref]bool            // refs that depend on trained inputs
-	loops map[string]*recorded    // by the names of the loops' operations
+	loops map[string]*recorded    // key: the name of a loop's operation
 
 	elements map[ref]graph.Spec // the elements of lists that loops have written
 

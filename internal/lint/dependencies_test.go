@@ -16,7 +16,7 @@ var light = []string{
 // A user's program does not download libraries for Parquet, plots, servers or terminals
 // unless it imports a package that needs them.
 func TestLightDependencies(t *testing.T) {
-	imports := map[string][]string{} // by folder: the imports of its programs
+	imports := map[string][]string{} // key: a folder; value: the imports of its programs
 	each(t, func(s *source) {
 		if s.test() {
 			return

@@ -20,8 +20,8 @@ type habit struct {
 }
 
 var habits = []habit{
-	{"is no X", regexp.MustCompile(`\b(is|are|was|were) no [a-z]+`), 94, "say what it is"},
-	{"of which", regexp.MustCompile(`\bof which\b`), 28, "start a new sentence"},
+	{"is no X", regexp.MustCompile(`\b(is|are|was|were) no [a-z]+`), 93, "say what it is"},
+	{"of which", regexp.MustCompile(`\bof which\b`), 27, "start a new sentence"},
 	{"what hands", regexp.MustCompile(`\bwhat (hands|says|tells|makes|gives|reads|holds|comes|goes|takes)\b`), 6, "use a noun"},
 	{"that of", regexp.MustCompile(`\b(that|those) of\b`), 146, "repeat the noun"},
 	{"tells", regexp.MustCompile(`\b(tells?|told)\b`), 18, "reports, returns"},
@@ -31,7 +31,7 @@ var habits = []habit{
 	{"left out", regexp.MustCompile(`\b(left out|leaves? out|leaving out)\b`), 72, "skipped"},
 	{"goes on", regexp.MustCompile(`\b(goes|go|went) on\b`), 11, "continues"},
 	{"anew", regexp.MustCompile(`\banew\b`), 0, "again"},
-	{"trailing fragment", regexp.MustCompile(`\S\s+// (of|that|by|for|in|with)\b`), 266, "a phrase that stands alone"},
+	{"trailing fragment", regexp.MustCompile(`\S\s+// (of|that|by|for|in|with)\b`), 33, "a phrase that stands alone"},
 }
 
 // comment matches the rest of a line that is a comment, not the "//" of an address.

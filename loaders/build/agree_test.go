@@ -121,7 +121,7 @@ func TestEnginesAgree(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind string
 		args       fixture.Object
-		want       string // in the batches
+		want       string // text of the batches
 	}{
 		{"lists", "independent", measures(nil), `"n": {"dtype": "int64", "shape": [3], "values": [3, 1, 2]}`},
 		{"lists in buckets", "independent", bucket, `"n": {"dtype": "int64", "shape": [3], "values": [1, 2, 0]}`},

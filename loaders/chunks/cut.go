@@ -42,7 +42,7 @@ func (c Cut) Row(k, length int64) (begin, end int64) {
 // number of rows must be at most Frames. A row that does not fit an empty batch
 // is a batch by itself.
 type Budget struct {
-	Frames  int64   // of a batch, padding included
+	Frames  int64   // frames of a batch, padding included
 	MaxSeqs int64   // most rows of a batch; 0: any number
 	Fixed   []int64 // the fixed padded size of each sequence, -1: the longest of the batch
 }

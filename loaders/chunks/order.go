@@ -14,8 +14,8 @@ import (
 // is the order of the data.
 type Order struct {
 	Kind   OrderKind `json:"kind"`
-	Bins   int64     `json:"bins,omitempty"`    // of Laplace; 0: PerBin decides
-	PerBin int64     `json:"per_bin,omitempty"` // of Laplace: about this many sequences in a bin, and at least two bins
+	Bins   int64     `json:"bins,omitempty"`    // bins of Laplace; 0: PerBin decides
+	PerBin int64     `json:"per_bin,omitempty"` // sequences of a bin of Laplace, about; there are at least two bins
 }
 
 // OrderKind is the word of "seq_ordering" before a colon.
@@ -25,8 +25,8 @@ type OrderKind string
 const (
 	Default       OrderKind = "default"        // the order of the data
 	Reverse       OrderKind = "reverse"        // the last first
-	Sorted        OrderKind = "sorted"         // by length, the shortest first
-	SortedReverse OrderKind = "sorted_reverse" // by length, the longest first
+	Sorted        OrderKind = "sorted"         // sorted by length, the shortest first
+	SortedReverse OrderKind = "sorted_reverse" // sorted by length, the longest first
 	Random        OrderKind = "random"         // a permutation
 	Laplace       OrderKind = "laplace"        // a permutation in bins, of which each is sorted
 )

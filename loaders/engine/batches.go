@@ -35,8 +35,8 @@ import (
 // more with one batch an element, so that the good batches before it are delivered.
 
 const (
-	joinedBytes   = 1 << 20 // of an element; handing it over then costs little compared with making it
-	joinedBatches = 64      // with more a loop gains little, and a kept batch keeps all of them in memory
+	joinedBytes   = 1 << 20 // bytes of an element; to pass it on then costs little compared with making it
+	joinedBatches = 64      // with more batches a loop gains little, and a kept batch keeps all of them in memory
 	// mostAhead bounds the steps that a run makes ahead, because their number costs
 	// memory, too.
 	mostAhead = 1000
@@ -92,7 +92,7 @@ func batchesInOrder(c Choice) bool {
 // batches gain nothing.
 const (
 	mostBatches = 8
-	groupBytes  = 1 << 20 // of serialized records or of their tensors, so that large ones stay few
+	groupBytes  = 1 << 20 // bytes of serialized records or of their tensors, so that there are few large ones
 )
 
 // GroupSize returns how many records are parsed at once: whole batches.
@@ -132,7 +132,7 @@ func (c Choice) RetryGroupSize() int64 {
 // well.
 const (
 	blockLimit       = 1024
-	remoteBlockLimit = 8 // of unknown size
+	remoteBlockLimit = 8 // limit for blocks of unknown size
 )
 
 // blockRecords returns the number of records in a block of a file. TensorFlow parses

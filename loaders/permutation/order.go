@@ -5,7 +5,7 @@ type Shuffling string
 
 // The ways of shuffling records that are read by their place.
 const (
-	None  Shuffling = "none"  // in their order
+	None  Shuffling = "none"  // records keep their order
 	Exact Shuffling = "exact" // one permutation of all records
 	Block Shuffling = "block" // a permutation of blocks, and the records of some blocks mixed
 )
@@ -28,8 +28,8 @@ type Spec struct {
 	Block     int64  // records of a block, at least 1
 	Mixed     int64  // records that are mixed with each other in block shuffling, at least 1
 	Parts     []Part // at least one; with several, none is empty
-	Begin     int64  // of the shard in each epoch's order
-	Size      int64  // of the shard, at least 1
+	Begin     int64  // where the shard begins in each epoch's order
+	Size      int64  // size of the shard, at least 1
 }
 
 // Order computes which record is at each position. Positions count the records of all
@@ -62,10 +62,10 @@ type Order struct {
 	spec  Spec
 	parts []*partOrder
 
-	epoch int64   // of the draws
+	epoch int64   // epoch of the draws
 	drawn int64   // draws of the epoch that taken counts
 	last  int     // the part drawn last
-	taken []int64 // of each part
+	taken []int64 // number of draws of each part
 }
 
 // NewOrder returns the order of a spec.

@@ -54,7 +54,7 @@ const minBits = 8
 type Key struct {
 	Seed   int64
 	Epoch  int64
-	Stream int64 // of the permutations of one epoch; 0 is the first
+	Stream int64 // number of the permutation among those of one epoch; 0 is the first
 }
 
 // Permutation is an order of the numbers below n. Its methods may be called

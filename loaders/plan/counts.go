@@ -13,10 +13,10 @@ import (
 
 // Counts are the amounts of data to read, as far as index files give them.
 type Counts struct {
-	Records    int64 `json:"records"`     // that each epoch reads
-	AllRecords int64 `json:"all_records"` // of all files
+	Records    int64 `json:"records"`     // records that each epoch reads
+	AllRecords int64 `json:"all_records"` // records of all files
 	Bytes      int64 `json:"bytes"`       // data of the records of all files, uncompressed
-	Batches    int64 `json:"batches"`     // in each epoch, as if it were the only one; -1: not known before the data are read
+	Batches    int64 `json:"batches"`     // batches of an epoch that is the only one; -1: not known before the data are read
 }
 
 // IndexedCounts counts the records by the index files, without a look at the data. It

@@ -353,7 +353,7 @@ func TestRecordsThatStagesRefuse(t *testing.T) {
 		feature   fixture.Object
 		args      fixture.Object
 		record    []byte
-		words     string // of the error, "": none
+		words     string // words of the error; "": no error
 	}{
 		{"rows that fit behind a step", true, feature("v", "int64", "int", 2), trimmed, pairs(3), ""},
 		{"a row too many", true, feature("v", "int64", "int", 2), trimmed, pairs(4), `tensor "v": shape [3 2] is larger than its padding [2 2] in dimension 0`},

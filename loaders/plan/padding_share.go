@@ -25,7 +25,7 @@ func (p *Plan) countElements(of string) string {
 // of a tensor that counts the elements.
 type PaddedTensor struct {
 	Name    string
-	Share   float64 // of padding, from 0 to 1, if it is known before the data is read
+	Share   float64 // share of padding, from 0 to 1, if it is known before the data is read
 	Counter string  // tensor that holds each example's number of elements; "" if Share is known
 }
 

@@ -92,7 +92,7 @@ func badList(id int64) []byte {
 	case 35: // two values in one element
 		pos.Features = []example.Feature{fixture.Floats(1, 2)}
 		return corrupt.Frame(example.MarshalSequence(context, []example.NamedList{pos}))
-	case 42, 43, 59: // a feature that decoders read, and the config refuses
+	case 42, 43, 59: // a duplicate feature, which decoders accept and the config refuses
 		return corrupt.Frame(example.MarshalSequence(append(context, context[0]), []example.NamedList{pos}))
 	}
 	return record

@@ -28,7 +28,7 @@ type Entry struct {
 
 	// FileSize and FileModified identify the file that was read, even if another file
 	// has its name now.
-	FileSize     int64     `json:"file_size,omitempty"` // in bytes
+	FileSize     int64     `json:"file_size,omitempty"` // bytes
 	FileModified time.Time `json:"file_modified,omitzero"`
 
 	// FileNumber is the file's place in the list of the loader's files.

@@ -12,8 +12,8 @@ import (
 // Reader reads the good records of a file, one after the other. Only one goroutine at
 // a time may use it.
 type Reader struct {
-	*tfrecord.Reader                 // of the file
-	Index            *tfrecord.Index // with a Layout, of the file as it is
+	*tfrecord.Reader                 // reader of the file
+	Index            *tfrecord.Index // index of the file as it is, with a Layout
 	FileNumber       int
 
 	// Check returns the error of a record's data, without a place. If Check is nil all

@@ -15,7 +15,7 @@ import (
 func TestFailuresFindTheirPlace(t *testing.T) {
 	const code = tfbridge.InvalidArgument
 	failed := &tfbridge.Error{Func: "TF_SessionRun", Code: code, Msg: "nothing that helps"}
-	from := func(file string) error { // in the form of our own operations
+	from := func(file string) error { // writes the error as our own operations do
 		return &millrace.Error{Class: millrace.ErrCorrupt, File: file, Record: 1, Offset: -1, Code: int(tfbridge.DataLoss), Err: failed}
 	}
 	files := map[string]string{"good": "", "bad": "", "replaced": ""}

@@ -8,11 +8,13 @@ import (
 	"strconv"
 
 	"millrace"
+	"millrace/loaders/build"
 	"millrace/loaders/plan"
 	"millrace/loaders/quarantine"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage/check"
 	"millrace/tfbridge"
+	"millrace/tfrecord"
 )
 
 // Explain returns the error of a run here for the failure of the pipeline's graph in another
@@ -176,4 +178,29 @@ func (pl *Pipeline) ragged(failed *tfbridge.Error) error {
 		"examples of one batch differ in shape: %s and %s; set args.padding, or a batch size of 1", m[2], m[4])
 	e.Loader, e.Tensor, e.Code = pl.Plan.Path, pl.Plan.Tensors[component].Name, int(failed.Code)
 	return e
+}
+
+// findStep returns an error about the first record, in the order of the files, that a
+// processing step cannot be carried out on: an image that does not decode, or is smaller than
+// a crop. TensorFlow's message about a batch names no record. It returns nil if it finds none.
+func (pl *Pipeline) findStep(ctx context.Context) error {
+	p := pl.Plan
+	steps := build.NewStepCheck(p)
+	if steps == nil {
+		return nil
+	}
+	defer steps.Close() // it only reads
+	for i, f := range p.Files {
+		if f.Remote {
+			continue
+		}
+		err := check.EachRecord(ctx, p.Spec, i, pl.Scan.Indexes[i], func(r tfrecord.Record) (bool, error) {
+			return true, steps.Check(r.Data)
+		})
+		var bad *millrace.Error
+		if errors.As(err, &bad) && bad.Key != "" {
+			return check.Blame(p.Spec, err)
+		}
+	}
+	return nil
 }

@@ -33,7 +33,7 @@ type pass struct {
 	session  *tfbridge.Session
 	o        *steps.Options
 	init     *tfbridge.Callable
-	save     *tfbridge.Callable // of the iterator's state; nil before the first one
+	save     *tfbridge.Callable // saves the iterator's state; nil before the first one
 	batches  int64              // number of batches delivered
 	rows     int64              // number of rows delivered
 	read     int64              // examples that filters saw up to the last row; for plans that [engine.CountsRead]
@@ -43,9 +43,9 @@ type pass struct {
 	skip     int64              // batches to skip at the start, records where the plan seeks, or the first number where it replays
 	empty    bool               // no epoch has an example, so the iterator need not be asked
 	restored bool               // from a state of the iterator, which may hold a failure
-	number   int64              // of the next element, where the plan replays: see [source.ReplayPosition]
+	number   int64              // number of the next element, where the plan replays: see [source.ReplayPosition]
 	held     *held              // nil unless the plan holds positions
-	places   *places            // of the rows; nil unless the options ask for them
+	places   *places            // locations of the rows; nil unless the options ask for them
 	end      func()             // ends the reads of remote files
 	retrying bool               // the iterator was started again after a failure, with the smallest group
 }

@@ -16,9 +16,9 @@ type Pipeline struct {
 	steps          *steps.Pipeline // the same for [steps.Pipeline.Run]
 
 	identity   func() (*plan.Identity, error) // computed once
-	dataDigest func() string                  // of the records, computed once; for a plan that seeks
+	dataDigest func() string                  // digest of the records, computed once; used by plans that seek
 
-	epochExamples int64 // of each epoch; for a plan that seeks
+	epochExamples int64 // examples of each epoch; used by plans that seek
 
 	filtered atomic.Int64 // examples that filters did not keep, in the run so far
 }

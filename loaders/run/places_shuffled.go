@@ -14,7 +14,7 @@ type shuffledRows struct {
 	graph   *tfbridge.Graph
 	session *tfbridge.Session
 	next    *tfbridge.Callable
-	numbers []int64 // of the next rows
+	numbers []int64 // numbers of the next rows
 }
 
 // newShuffledRows returns the positions of the rows from the given one on.

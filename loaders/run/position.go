@@ -21,7 +21,7 @@ import (
 type position struct {
 	Data   string `json:"data"`   // digest of all records
 	Epoch  int64  `json:"epoch"`  // from 0
-	Record int64  `json:"record"` // in the epoch's order, of the shard; elements of the epoch where the plan replays
+	Record int64  `json:"record"` // position in the shard's order of the epoch; where the plan replays, elements of the epoch
 	Shard  int64  `json:"shard"`
 	Shards int64  `json:"shards"`
 }

@@ -46,7 +46,7 @@ func TestProbe(t *testing.T) {
 		probe  *dataset.Iterator
 		epochs int64
 		empty  bool
-		words  string // of the error
+		words  string // words of the error
 	}{
 		{"no probe", nil, 1, false, ""},
 		{"an example", p.some, 0, false, ""},

@@ -16,9 +16,9 @@ import (
 // StageTime is the work of a dataset of the pipeline so far. A dataset that was read to
 // its end, such as that of a file, no longer counts.
 type StageTime struct {
-	Name     string        // of TensorFlow's dataset: "Shuffle"
+	Name     string        // name of TensorFlow's dataset: "Shuffle"
 	Datasets int           // number of datasets; several where files are read in parallel
-	Elements int64         // that it produced
+	Elements int64         // elements that it produced
 	Time     time.Duration // time of its threads, without the datasets that it reads
 	Buffered int64         // elements that it holds
 }

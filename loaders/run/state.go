@@ -51,11 +51,11 @@ type stateHeader struct {
 	Group   int64  `json:"group"`          // records parsed at once
 	Skip    int64  `json:"skip"`           // batches to skip at the start
 	Deflate bool   `json:"deflate"`        // whether the iterator's state is deflated
-	SHA256  string `json:"sha256"`         // of all the rest
+	SHA256  string `json:"sha256"`         // digest of the other fields and the body
 
 	LeftOut leftOut `json:"left_out,omitempty"` // bad records
 
-	Position *position `json:"position,omitempty"` // of a plan that seeks; what follows the header is not the iterator's state then
+	Position *position `json:"position,omitempty"` // set for a plan that seeks; what follows the header is then not the iterator's state
 }
 
 // encodeState puts a header before the state of an iterator. It sets the header's

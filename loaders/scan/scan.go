@@ -12,7 +12,7 @@ import (
 // Scan is the result of looking at every data file before the first batch: the number
 // of its records, and that no header in it claims more than the file holds.
 type Scan struct {
-	Indexes []*tfrecord.Index // by file of the plan; nil for a remote one
+	Indexes []*tfrecord.Index // one index a file of the plan; nil for a remote one
 
 	// Lengths are the numbers of frames of all sequences, in the order of the data,
 	// where a chunked_sequence orders sequences by length; otherwise nil.

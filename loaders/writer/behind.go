@@ -41,7 +41,7 @@ type behind struct {
 	done chan struct{}
 	err  error // set before done is closed
 
-	closed bool // by the caller
+	closed bool // the caller has closed it
 }
 
 // diskFile has the methods of a file that a behind needs.

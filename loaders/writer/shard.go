@@ -16,9 +16,9 @@ const shardExt = ".tfrecords"
 
 // Shard is a complete data file.
 type Shard struct {
-	Name    string `json:"name"` // in the dataset's folder
+	Name    string `json:"name"` // name in the dataset's folder
 	Records int64  `json:"records"`
-	Bytes   int64  `json:"bytes"` // of the file
+	Bytes   int64  `json:"bytes"` // size of the file
 }
 
 // progressName is the file that lists the whole shards.
@@ -45,7 +45,7 @@ type shard struct {
 	file  *atomicfile.File
 	disk  *behind          // writes to file
 	out   *tfrecord.Writer // writes to disk
-	bytes int64            // of its records, uncompressed
+	bytes int64            // uncompressed size of its records
 }
 
 // shardName returns the name of the i-th shard.

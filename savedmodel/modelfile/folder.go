@@ -56,7 +56,7 @@ type Opening struct {
 	File *os.File
 	Name string
 	Size int64
-	Err  error // with a class
+	Err  error // an error with a class
 }
 
 // Open opens a regular file of the folder.

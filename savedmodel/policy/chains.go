@@ -51,7 +51,7 @@ func chainKind(op string) int {
 // chains finds the longest chains of functions.
 type chains struct {
 	recursionCheck
-	known map[string]*[chainKinds]int // by function; nil while the function is visited
+	known map[string]*[chainKinds]int // key: a function; the value is nil while the function is visited
 }
 
 // checkChains refuses a graph with a chain that is too long.

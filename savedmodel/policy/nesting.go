@@ -59,7 +59,7 @@ const none = math.MinInt32
 // nesting computes how deep functions nest their arguments.
 type nesting struct {
 	recursionCheck
-	known map[string][][]int // by function: for each argument, how much deeper each result is
+	known map[string][][]int // key: a function; value: for each argument, how much deeper each result is
 	err   error
 }
 

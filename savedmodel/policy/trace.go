@@ -139,7 +139,7 @@ func (t *tracer) traceArgument(fn *metagraph.Function, i, depth int) origin {
 	if len(t.callers[fn.Name]) == 0 {
 		return origin{kind: originNever}
 	}
-	t.traced[a] = origin{} // in case the function calls itself
+	t.traced[a] = origin{} // a function that calls itself finds this
 	o := t.traceCallers(a, depth)
 	t.traced[a] = o
 	return o

@@ -48,7 +48,7 @@ var (
 // handleFlow follows handles of variables through a graph.
 type handleFlow struct {
 	m         *metagraph.Graph
-	consumers map[*metagraph.Function]map[string][]consumer // by tensor; nil is the main graph
+	consumers map[*metagraph.Function]map[string][]consumer // keys: a function, nil for the main graph, and a tensor
 	arguments map[argument]usage
 }
 

@@ -13,7 +13,7 @@ import (
 type batch struct {
 	queue  *queue
 	parts  []*part
-	rows   int64 // of the parts
+	rows   int64 // sum of the rows of the parts
 	size   int64 // number of rows with which the model is run
 	alone  bool  // its only request runs as it is; see alone.go
 	apart  bool  // outputs had no rows, so each part was run alone
@@ -27,7 +27,7 @@ type batch struct {
 	pressed bool          // the number of rows of the batch was chosen
 	began   time.Duration // machineShare.total at the start
 
-	formed, called, returned, ended time.Time // for traces; called is zero if the model was not called
+	formed, called, returned, ended time.Time // times for traces; called is zero if the model was not called
 
 	err  error
 	errs []error // errors of the parts, if err does not apply to all; see blame
@@ -149,8 +149,8 @@ func (b *batch) compute() error {
 	return nil
 }
 
-// join returns the inputs of the batch. Unless made is true they are those of the only
-// request, which closes them.
+// join returns the inputs of the batch. If made is true the caller closes them. Otherwise they
+// are the inputs of the only request, which closes them.
 func (b *batch) join() (inputs []*tfbridge.Tensor, made bool, err error) {
 	first := b.parts[0].request
 	inputs = make([]*tfbridge.Tensor, len(first.inputs))

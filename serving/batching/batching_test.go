@@ -44,7 +44,7 @@ func TestBatchSizes(t *testing.T) {
 	tests := []struct {
 		name    string
 		options Options
-		rows    []int // of requests that wait while a batch of one row runs
+		rows    []int // rows of each request that waits while a batch of one row runs
 		want    []int64
 	}{
 		{"as many as fit", Options{MaxBatchSize: 4}, []int{2, 2, 1}, []int64{1, 4, 1}},

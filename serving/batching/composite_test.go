@@ -20,7 +20,7 @@ type rowSummer struct {
 	gate  chan struct{}
 
 	mu   sync.Mutex
-	rows []int64 // of each run
+	rows []int64 // rows of each run
 }
 
 func (m *rowSummer) Signatures() map[string]tfbridge.Signature {

@@ -14,7 +14,7 @@ import (
 // doubler is a model that doubles x. It records the shapes of its runs. Each run waits
 // at a gate, so a test decides when the next run ends.
 type doubler struct {
-	shape tfbridge.Shape // of x and y
+	shape tfbridge.Shape // shape of x and y
 	dtype tfbridge.DataType
 	began chan string   // nil: runs are not announced
 	gate  chan struct{} // nil: open

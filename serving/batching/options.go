@@ -65,9 +65,9 @@ type Options struct {
 // BatchInfo describes a batch that was run.
 type BatchInfo struct {
 	Requests int           // number of requests in the batch
-	Rows     int           // of the requests
+	Rows     int           // rows of the requests
 	Padding  int           // rows added to reach an allowed batch size
-	Waited   time.Duration // of the oldest request, from Predict until the batch was formed
+	Waited   time.Duration // wait of the oldest request, from Predict until the batch was formed
 	Took     time.Duration // to join, run and split
 	Err      error         // nil if it succeeded
 }

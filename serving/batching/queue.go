@@ -11,10 +11,10 @@ import (
 type queue struct {
 	signature *signature
 	options   *Options
-	groups    map[string]*group // by shape
+	groups    map[string]*group // key: a shape
 	order     []*group          // the same, the oldest first
 	waiting   int               // requests
-	rows      int64             // of the requests that wait
+	rows      int64             // rows of the requests that wait
 	running   int               // batches
 	inBatches int64             // rows of the batches that run
 	lone      int               // the last batches, as many, had one request each, and no other waited
@@ -174,7 +174,7 @@ func (q *queue) remove(r *request) {
 	}
 }
 
-// count takes a batch out of those that run.
+// count removes a batch from those that run.
 func (q *queue) count(b *batch) {
 	if q.lone++; len(b.parts) > 1 || q.waiting > 0 {
 		q.lone = 0

@@ -12,12 +12,12 @@ import (
 // request is a call of Predict. The scheduler's lock guards the fields that change
 // after it is submitted.
 type request struct {
-	inputs   []operand // in the order of the batcher's names
+	inputs   []operand // inputs in the order of the batcher's names
 	rows     int64     // number of rows as which it counts, in the queue and in a batch
 	alone    bool      // it cannot share a batch: see alone.go
 	key      []byte    // equal for requests that can be joined
 	enqueued time.Time
-	deadline time.Time // of its context; zero: none
+	deadline time.Time // deadline of its context; zero: none
 	priority Priority
 	done     chan struct{} // gets its only value when results or err are complete
 

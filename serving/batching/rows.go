@@ -12,7 +12,7 @@ func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	shape := longest(parts, i)
 	shape[0] = size
 	return filled(parts[0].request.inputs[i].dtype, shape, func(to *tfbridge.Tensor) error {
-		at := int64(0) // in rows
+		at := int64(0) // row offset
 		for _, p := range parts {
 			if err := copyRows(to, at, p, i); err != nil {
 				return err
@@ -51,7 +51,7 @@ func longest(parts []*part, i int) []int64 {
 // pads them with the tensor's first element.
 func copyRows(to *tfbridge.Tensor, at int64, p *part, i int) error {
 	from := &p.request.inputs[i]
-	var room [8]int64 // for usual ranks
+	var room [8]int64 // enough for usual ranks
 	have, want := from.shape[1:], to.AppendShape(room[:0])[1:]
 	row, wide := elements(have), elements(want)
 	if slices.Equal(have, want) {

@@ -84,7 +84,7 @@ func (s *Scheduler) work() {
 	s.mu.Lock()
 	s.began = false
 	b := s.next()
-	s.dispatch() // for the rows that did not fit
+	s.dispatch() // the rows that did not fit may make a batch
 	s.mu.Unlock()
 	for b != nil {
 		if !s.run(b) {

@@ -40,7 +40,7 @@ func NewHandler(s *serving.Server) http.Handler {
 	mux.Handle("GET /page/", http.StripPrefix("/page/", http.FileServerFS(files)))
 	mux.HandleFunc("GET /page/models", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(describe(s)) // an error is a client that has gone
+		json.NewEncoder(w).Encode(describe(s)) // an error means that the client has gone
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -62,7 +62,7 @@ type version struct {
 	Number     string      `json:"number"` // JavaScript's numbers are too small
 	State      string      `json:"state"`
 	Error      string      `json:"error,omitempty"`
-	Signatures []signature `json:"signatures,omitempty"` // of an available version
+	Signatures []signature `json:"signatures,omitempty"` // signatures of an available version
 }
 
 // describe returns the models of a server.

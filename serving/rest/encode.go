@@ -76,7 +76,7 @@ func appendNamed(b []byte, writers []writer, value func([]byte, *writer) []byte)
 type writer struct {
 	name    string
 	shape   []int64
-	room    [8]int64 // for shape
+	room    [8]int64 // array of the shape
 	at      int64
 	element func(b []byte, i int64) []byte
 }

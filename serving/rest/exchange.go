@@ -43,7 +43,7 @@ type answer struct {
 	retry  bool // the client may try again soon
 	json   int  // how long the JSON is before binary data; 0: all is JSON
 
-	lease *budget.Lease // of the request: ends with it
+	lease *budget.Lease // lease of the request, which ends with it
 }
 
 // Headers of answers.

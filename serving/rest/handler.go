@@ -63,9 +63,9 @@ type Request struct {
 type handler struct {
 	server  *serving.Server
 	options Options
-	scratch sync.Pool // of *scratch
+	scratch sync.Pool // holds *scratch
 	threads slots.Slots
-	refused atomic.Pointer[failure] // for the last overload
+	refused atomic.Pointer[failure] // answer to the last overload
 }
 
 // NewHandler returns a handler of /v2 and of the paths below /v1 and /v2, for a server
@@ -114,7 +114,7 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 type call struct {
 	*handler
 	exchange
-	ctx        context.Context // of the request, with its span
+	ctx        context.Context // context of the request, with its span
 	began      time.Time
 	spec       serving.ModelSpec
 	does       string // "predict" and so on; see [Request]
@@ -122,7 +122,7 @@ type call struct {
 	scratch    *scratch
 	version    int64        // 0 if none was found
 	jsonLength int          // 0, unless binary data follow the JSON
-	lease      budget.Lease // for the memory that the request takes
+	lease      budget.Lease // lease of the memory that the request takes
 }
 
 // endSpan ends the span of the request.

@@ -8,7 +8,7 @@ import (
 type scratch struct {
 	text    []byte // the body of the request
 	request request
-	input   builder // of the first input
+	input   builder // builder of the first input
 	numbers []byte  // its elements
 	writers []writer
 	answer  []byte

@@ -14,7 +14,7 @@ import (
 // builder makes a tensor of nested lists. The first value decides how deep lists
 // nest, and the first list of each depth how long they are.
 type builder struct {
-	name  string // of the input
+	name  string // name of the input
 	dtype tfbridge.DataType
 	shape []int64 // -1 where no list has ended yet
 	rank  int     // -1 until it is known

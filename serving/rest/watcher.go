@@ -54,13 +54,13 @@ func newWatcher(timeout time.Duration) *watcher {
 // watched is the context of a request in flight. Its deadline is noticed one interval late at
 // most.
 type watched struct {
-	context.Context // with the values of the request
+	context.Context // carries the values of the request
 	watcher         *watcher
 	conn            net.Conn
 	since           time.Time
 	done            chan struct{}
 
-	older, newer *watched // in the watcher's list
+	older, newer *watched // neighbours in the watcher's list
 	err          error    // the watcher's lock guards it and after
 	after        []*func()
 }

@@ -53,8 +53,8 @@ type messageStream interface {
 // receiver receives the messages of requests. Many goroutines may use it.
 type receiver struct {
 	most  int64         // bytes of a message
-	wait  time.Duration // for a message
-	rooms sync.Pool     // of *[]byte, for messages
+	wait  time.Duration // how long to wait for a message
+	rooms sync.Pool     // holds *[]byte for messages
 }
 
 // messageTime is how long a message may take to arrive after the headers of its request.

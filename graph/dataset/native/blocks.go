@@ -9,7 +9,7 @@ import (
 // BlocksOptions say which blocks [GatherBlocks] yields. All fields but WaitMS are required.
 type BlocksOptions struct {
 	Rows     int64           // rows of a block
-	Start    tfbridge.Output // int64 scalar: the position of the first row that comes
+	Start    tfbridge.Output // int64 scalar: the position of the first row to deliver
 	Last     int64           // the number after the last block
 	Buffered int64           // how many blocks may wait for the ones before them
 	WaitMS   int64           // how long to wait for any block before the next one is made here
@@ -18,7 +18,7 @@ type BlocksOptions struct {
 // GatherBlocks yields blocks of rows in their order, each once. d yields the number of a block, an
 // int64 scalar, and its components, whose first dimension counts rows: in any order, with
 // blocks missing or repeated, such as a dataset of a data service gives them. fn makes the
-// components of a block that does not come.
+// components of a block that no worker sends.
 func GatherBlocks(d *dataset.Dataset, o *BlocksOptions, fn func(s *graph.Scope, number tfbridge.Output) []tfbridge.Output) *dataset.Dataset {
 	s := d.Scope()
 	if s.Err() != nil {

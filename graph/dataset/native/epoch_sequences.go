@@ -29,7 +29,7 @@ type SequenceOrder struct {
 	// then. Empty: the sequences are those from First on.
 	Parts []SequencePart
 
-	Skip []Skip // records that do not come
+	Skip []Skip // records to skip
 }
 
 // SequencePart is a dataset of a mixture of sequences.

@@ -23,7 +23,7 @@ type ExamplesOptions struct {
 	// Check decides which bad records are skipped. Nil: the first one is a failure.
 	// With a Check the number of batches is unknown.
 	Check Check
-	// Skip lists records that do not come; without a Check. The number of batches is
+	// Skip lists bad records to skip; it excludes Check. The number of batches is
 	// unknown then, too.
 	Skip []Skip
 }

@@ -133,7 +133,7 @@ func bits(t testing.TB, d *dataset.Dataset) ([]string, error) {
 	return elements, nil
 }
 
-// wideFiles writes files of such records and returns them with their counts.
+// wideFiles writes a file of wide records for each size, and returns the files' names.
 func wideFiles(t testing.TB, sizes ...int64) (names []string) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range sizes {

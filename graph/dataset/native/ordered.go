@@ -38,8 +38,8 @@ type Order struct {
 	Epochs  int64 // passes over the records; 0: endless
 	Threads int64 // threads that read; default 1
 
-	// Skip lists records that do not come, without a Check: their positions are passed
-	// over. Windows cannot do without a record.
+	// Skip lists bad records, which are skipped. It replaces Check. Windows need all
+	// records, so they cannot have it.
 	Skip []Skip
 }
 

@@ -29,7 +29,7 @@ type RecordsOptions struct {
 	Check Check
 	Good  *GoodRecords
 
-	// Skip lists records that do not come; without a Check. Its file indices count from
+	// Skip lists bad records to skip; it excludes Check. Its file indices count from
 	// FirstFile.
 	Skip []Skip
 }

@@ -17,7 +17,7 @@ const argumentName, resultName = "serialized", "checked"
 
 // Options of [Insert].
 type Options struct {
-	Limit   int64 // for [bytecheck.Spec]
+	Limit   int64 // limit of a [bytecheck.Spec]
 	Compile bool  // the graph may ask for XLA
 }
 

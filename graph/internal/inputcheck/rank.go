@@ -85,7 +85,7 @@ func (f *flow) rank(body, tensor string, depth int) int {
 	}
 	key := body + "/" + tensor
 	if _, seen := f.ranks[key]; !seen {
-		f.ranks[key] = 0 // in case of a loop
+		f.ranks[key] = 0 // a loop that comes back here finds 0
 		f.ranks[key] = f.rankOf(body, tensor, depth)
 	}
 	return f.ranks[key]

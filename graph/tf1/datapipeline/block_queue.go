@@ -66,7 +66,7 @@ func (q *blockQueue) clear(s *graph.Scope) *tfbridge.Operation {
 type pieces struct {
 	missing tfbridge.Output   // number of rows still needed, int64
 	lists   []tfbridge.Output // TensorLists, one per component
-	rest    []tfbridge.Output // of the last block
+	rest    []tfbridge.Output // components of the last block
 }
 
 // take adds the operations that take n rows, an int64 that is at least 1. It returns

@@ -123,7 +123,7 @@ type cutter struct {
 	chunking   Chunking
 	target     *DataQueue
 	sequence   map[string]tfbridge.Output
-	frames     map[string]tfbridge.Output // of the keys with a time axis
+	frames     map[string]tfbridge.Output // frames of the keys with a time axis
 	pads       bool                       // whether short chunks are padded to the length of the others
 }
 

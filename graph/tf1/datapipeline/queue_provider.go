@@ -43,7 +43,7 @@ type QueueDataProvider struct {
 	ready        runs // runs that never wait
 
 	epoch   *Epoch
-	driver  *driver // of the epoch
+	driver  *driver // driver of the epoch
 	reader  *DatasetReader
 	coord   *train.Coordinator // nil: nothing runs
 	unwatch func() bool        // stops watching StartThreads' context

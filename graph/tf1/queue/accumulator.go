@@ -20,7 +20,7 @@ type AccumulatorOptions struct {
 // accumulator is the common part of both kinds.
 type accumulator struct {
 	name, opType string
-	prefix       string // of the types of operations on it
+	prefix       string // prefix of the types of operations on it
 	handle       tfbridge.Output
 	dtype        tfbridge.DataType
 	shape        tfbridge.Shape

@@ -55,7 +55,7 @@ type Coordinator struct {
 	grace  time.Duration
 
 	mu      sync.Mutex
-	running []*routine    // in the order of their start
+	running []*routine    // routines in the order of their start
 	idle    chan struct{} // closed when nothing runs; nil unless a goroutine waits for that
 	joined  bool
 }

@@ -88,7 +88,7 @@ func (r Rule) For(n int) []Rule {
 		return []Rule{r}
 	}
 	var all []Rule
-	from, to := r.left.input+n, r.left.input+n // for a negative number
+	from, to := r.left.input+n, r.left.input+n // a negative number counts from the end
 	if r.left.onward {
 		from, to = r.left.input, n-1
 	}

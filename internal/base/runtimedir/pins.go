@@ -25,7 +25,7 @@ type Wheel struct {
 	File      string         `json:"file"`
 	Size      int64          `json:"size"`
 	SHA256    string         `json:"sha256"`
-	Libraries map[string]Pin `json:"libraries"` // by name, as in the wheel's RECORD
+	Libraries map[string]Pin `json:"libraries"` // key: the name in the wheel's RECORD
 	Prelinked map[string]Pin `json:"prelinked"` // the libraries as prelinked by package prelink; nil: not tested
 }
 

@@ -68,7 +68,7 @@ func (s *sourceFile) find(n, start int) int {
 type windows struct {
 	p        *Properties
 	files    []*sourceFile
-	index    map[any]spot // by the unique first number of a unit; count is unused
+	index    map[any]spot // key: the unique first number of a unit; count is unused
 	found    []spot
 	leftOver bool          // a file had enough units for one more window
 	ends     map[spot]bool // windows that stopped at the end of a file: their length may be cut

@@ -38,7 +38,7 @@ func (c *caller) call(name string, f reflect.Value, depth int) {
 	}
 	if n := len(results); n > 0 {
 		if err, ok := results[n-1].Interface().(error); ok && err != nil {
-			return // by convention the other results are then not used
+			return // the convention is that the other results are then not used
 		}
 	}
 	for _, r := range results {

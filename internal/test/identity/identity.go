@@ -17,7 +17,7 @@ import (
 type Identity struct {
 	TLS              tls.Certificate
 	Pool             *x509.CertPool // trusts the certificate
-	Key, Certificate string         // in PEM form
+	Key, Certificate string         // PEM
 }
 
 // New makes an identity that is valid for an hour.

@@ -37,7 +37,7 @@ type Report struct {
 	Format  string   `json:"format"`
 	Inputs  []Input  `json:"inputs"`
 	Columns []string `json:"columns"`
-	Classes []string `json:"classes,omitempty"` // for images and sounds: the label is the index in this list
+	Classes []string `json:"classes,omitempty"` // names of the labels of images and sounds: the label is the index in this list
 	Choices *Choices `json:"choices,omitempty"` // nil: no value was changed
 	Rows    int64    `json:"rows"`
 	Shards  []Shard  `json:"shards"`

@@ -393,7 +393,7 @@ func surveyCSV(ctx context.Context, path string, comma byte) (*survey, error) {
 type csvSource struct {
 	*csvFile
 	columns []Column
-	at      []int          // for each column its position in a row, -1: it is missing
+	at      []int          // position of each column in a row, -1: it is missing
 	kinds   []example.Kind // kinds of the columns
 }
 

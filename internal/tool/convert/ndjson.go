@@ -230,7 +230,7 @@ func (b *ndjsonBlock) parse(row int, replace bool) error {
 	if b.at == nil {
 		b.at = make([]int, len(b.columns))
 	}
-	var places map[string]int // by key, made for the first column that has moved
+	var places map[string]int // key: a key of the object; made for the first column that has moved
 	fields := b.object.fields
 	for i := range b.columns {
 		name := b.columns[i].Name

@@ -20,7 +20,7 @@ var recordFormat = &format{name: "TFRecords", extensions: []string{spec.DataExte
 // planRecords finds the manifests of all inputs, which must agree except for the
 // compression, and counts the records.
 func (c *conversion) planRecords(ctx context.Context) error {
-	manifests := make(map[string]*spec.ManifestConfig) // by path
+	manifests := make(map[string]*spec.ManifestConfig) // key: a path
 	compression := make(map[string]tfrecord.Compression)
 	first := ""
 	for i := range c.inputs {

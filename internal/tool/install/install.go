@@ -52,9 +52,9 @@ type Options struct {
 	// Force installs even if an intact runtime is installed.
 	Force bool
 
-	pins    *runtimedir.Pins   // for tests; nil: runtimedir.Pinned
-	at      func(stage string) // for tests: called between the steps; nil: nothing
-	machine string             // for tests; "": runtime.GOARCH
+	pins    *runtimedir.Pins   // set by tests; nil: runtimedir.Pinned
+	at      func(stage string) // set by tests, and called between the steps; nil: nothing
+	machine string             // set by tests; "": runtime.GOARCH
 }
 
 // Result is an installed runtime.

@@ -31,7 +31,7 @@ type OperationsOptions struct {
 	// Progress gets a line for each step. nil: no progress.
 	Progress io.Writer
 
-	sources fs.FS // for tests; nil: the embedded ones
+	sources fs.FS // set by tests; nil: the embedded ones
 }
 
 // BuildOperations makes sure that the runtime in a directory has the library of our own

@@ -17,7 +17,7 @@ type PrelinkOptions struct {
 	// Progress gets a line for each step. nil: no progress.
 	Progress io.Writer
 
-	pins *runtimedir.Pins // for tests; nil: runtimedir.Pinned
+	pins *runtimedir.Pins // set by tests; nil: runtimedir.Pinned
 }
 
 // Prelink makes sure that the runtime in a directory, which Install made, has

@@ -14,7 +14,7 @@ import (
 // connection is a connection to the server, with one request at a time.
 type connection struct {
 	fd      int
-	index   int32 // in the loop's connections
+	index   int32 // index among the loop's connections
 	busy    bool  // waiting for an answer
 	gone    bool  // the server closed the connection between requests
 	arrival arrival

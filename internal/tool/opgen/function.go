@@ -12,7 +12,7 @@ import (
 type function struct {
 	op      *tfproto.OpDef
 	style   *style
-	name    string // in Go
+	name    string // name of the Go function
 	summary string
 	inputs  []arg
 	outputs []arg
@@ -24,7 +24,7 @@ type function struct {
 // arg is an input or output.
 type arg struct {
 	def *tfproto.OpDef_ArgDef
-	id  string // in Go
+	id  string // Go identifier
 }
 
 // list says whether an argument is a list of tensors.
@@ -41,8 +41,8 @@ func (a arg) typ() string {
 // attr is an attribute that the inputs do not imply.
 type attr struct {
 	def *tfproto.OpDef_AttrDef
-	id  string // in Go, as a parameter or at the end of a function's name
-	typ string // in Go
+	id  string // Go identifier, as a parameter or at the end of a function's name
+	typ string // Go type
 }
 
 // newFunction finds the Go names and types for an operation.

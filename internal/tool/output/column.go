@@ -15,7 +15,7 @@ type Column struct {
 	Shape   []int64  // includes the batch dimension
 	Data    []byte   // the elements, row-major, little endian; nil for strings
 	Strings []string // the elements of a string tensor, row-major
-	Text    bool     // in JSON the strings are text, which must be UTF-8, instead of base64
+	Text    bool     // the strings are text in JSON, which must be UTF-8, instead of base64
 }
 
 // elements returns the number of elements of a shape. [Column.valid] must have

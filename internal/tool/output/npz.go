@@ -42,7 +42,7 @@ func (n *npz) start(cols []dtype.TensorSpec) error {
 	for _, spec := range cols {
 		row := spec.Shape.Dims()
 		for i := range row {
-			row[i] = max(row[i], 0) // a size is only unknown if there are no rows
+			row[i] = max(row[i], 0) // only without rows a size is unknown
 		}
 		f, err := nameless(n.w.dir)
 		if err != nil {

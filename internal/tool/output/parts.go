@@ -72,7 +72,7 @@ func OpenParts(path string, o *PartsOptions) (*Parts, error) {
 		return nil, err
 	}
 	p := &Parts{folder: partsFolder(path), o: *o}
-	p.o.Overwrite, p.o.Note = true, once(o.Note) // for each part, which never replaces a file of another job
+	p.o.Overwrite, p.o.Note = true, once(o.Note) // a part never replaces a file of another job
 	if err := p.makeFolder(path); err != nil {
 		return nil, err
 	}

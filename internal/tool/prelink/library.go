@@ -20,7 +20,7 @@ type library struct {
 	plt     table // references to functions, for the procedure linkage table
 
 	before  map[string]bool // names that libraries opened earlier define
-	targets []target        // by symbol
+	targets []target        // index: a symbol
 }
 
 // open opens a library and reads its tables.

@@ -22,8 +22,8 @@ type Run struct {
 	Dir        string
 	Name       string              // name of the folder; unique in a report
 	Config     string              // run.json, indented
-	Training   map[string]*Series  // by name: the loss, the learning rate, throughput
-	Evaluation map[string]*Series  // by the metric's name
+	Training   map[string]*Series  // key: the loss, the learning rate, throughput
+	Evaluation map[string]*Series  // key: the metric's name
 	Matrices   map[string][]Matrix // confusion matrices by the metric's name, in the order of their steps
 	Input      *run.Input          // the stages of the input pipeline; nil: unknown
 	Finish     *run.Finish         // nil: the run has not ended

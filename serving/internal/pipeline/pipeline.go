@@ -36,7 +36,7 @@ const scope = "millrace_examples"
 // Pipeline is a loader in front of a model's signatures. Many goroutines may use it.
 type Pipeline struct {
 	Plan *loaders.Plan
-	Keys []string // of the signatures that it added to the model, sorted
+	Keys []string // keys of the signatures that it added to the model, sorted
 
 	processing *loaders.Processing
 }

@@ -185,7 +185,7 @@ func (e *elements) ints(given []int32) bool {
 func (e *elements) filled() []byte {
 	last := e.raw[max(len(e.raw)-e.width, 0):]
 	if len(last) == 0 {
-		return e.raw[:e.size] // the zeros that make gave
+		return e.raw[:e.size] // zeros
 	}
 	for len(e.raw) < e.size {
 		e.raw = append(e.raw, last...)

@@ -17,8 +17,8 @@ const maxRecordBytes = 256 << 20
 // position is where a reader goes on.
 type position struct {
 	File   int   // the number of the file
-	Record int64 // of the file, from 0
-	Offset int64 // of the record in the file, in bytes
+	Record int64 // number of the record in the file, from 0
+	Offset int64 // byte offset of the record in the file
 }
 
 // reader reads the records of files. It is a dataset.Reader.

@@ -43,7 +43,7 @@ constexpr int64_t kMaxBuffer = int64_t{1} << 30;
 struct Place {
   std::string file;
   int64_t record = 0;  // its ordinal in the file, from 0
-  int64_t offset = 0;  // of the record's header, in bytes
+  int64_t offset = 0;  // byte offset of the record's header
 };
 
 // ErrorAt returns a status about a place. Go gets the place as fields of a
@@ -136,7 +136,7 @@ class RecordFile {
   std::unique_ptr<RandomAccessFile> file_;
   std::unique_ptr<io::BufferedInputStream> stream_;  // reads file_
   int64_t size_ = 0;
-  Place place_;  // of the next record
+  Place place_;  // location of the next record
 };
 
 class MyReaderDatasetOp : public data::DatasetOpKernel {
@@ -312,7 +312,7 @@ class MyReaderDatasetOp : public data::DatasetOpKernel {
       int64_t Files() const { return dataset()->filenames_.size(); }
 
       absl::Mutex mu_;
-      int64_t index_ ABSL_GUARDED_BY(mu_) = 0;  // of the file
+      int64_t index_ ABSL_GUARDED_BY(mu_) = 0;  // index of the file
       std::unique_ptr<RecordFile> file_
           ABSL_GUARDED_BY(mu_);  // null: not opened yet
     };
