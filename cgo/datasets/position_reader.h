@@ -74,7 +74,7 @@ class PositionReader {
   int64_t count_ = 0;
   int64_t first_ = 0;                      // index of the first kept record
   std::deque<int64_t> offsets_;            // offsets of the kept records
-  std::vector<std::vector<char>> kept_;    // bytes of kept records, one vector a feature
+  std::vector<std::vector<char>> kept_;    // kept bytes of each feature
   std::vector<Destination> destinations_;  // destinations of one record
 };
 

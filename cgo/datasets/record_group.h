@@ -62,7 +62,7 @@ class RecordGroup : public ChunkGroup, public RecordSlot {
   const RecordSpec& spec_;
   const ChunkSpec& chunks_;
   RecordRow row_;
-  std::vector<std::vector<tensorflow::tstring>> texts_;  // strings of each column
+  std::vector<std::vector<tensorflow::tstring>> texts_;  // each column
 };
 
 }  // namespace millrace

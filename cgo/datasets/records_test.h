@@ -18,8 +18,8 @@
 namespace millrace {
 
 // Tags: a field's number times eight, and its wire type.
-constexpr char kFeatures = 1 << 3 | 2;      // tag of an Example's features, and of a SequenceExample's context
-constexpr char kFeatureLists = 2 << 3 | 2;  // tag of a SequenceExample's feature lists
+constexpr char kFeatures = 1 << 3 | 2;      // Example or context
+constexpr char kFeatureLists = 2 << 3 | 2;  // SequenceExample
 constexpr char kBytesList = 1 << 3 | 2;
 constexpr char kFloatList = 2 << 3 | 2;
 constexpr char kInt64List = 3 << 3 | 2;

@@ -122,7 +122,7 @@ class SequenceBatcher : public Batcher {
   const BatchSpec& batch_;
   const SequenceSpec& spec_;
   const std::unique_ptr<RowDecoder> decoder_;
-  std::vector<tensorflow::Tensor> fixed_;  // one tensor a feature; empty for lists
+  std::vector<tensorflow::Tensor> fixed_;  // empty for lists
   std::vector<Destination> destinations_;
   int64_t rows_ = 0;  // capacity of fixed_
 };

@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-// WindowForm says how windows are cut from files. A unit is a position or a record.
+// WindowForm says how windows are cut from files. A unit is a position or a
+// record.
 struct WindowForm {
   int64_t size = 1;         // units of a window
   int64_t step = 1;         // from the begin of a window to the next one
