@@ -29,6 +29,12 @@ type server struct {
 // elsewhere here, ports are any free ones, and the delay at the end is short.
 func start(t *testing.T, args []string, folders map[string]string) *server {
 	t.Helper()
+	return startAs(t, program, args, folders)
+}
+
+// startAs is start with the program under another path, whose base name the program takes into account.
+func startAs(t *testing.T, program string, args []string, folders map[string]string) *server {
+	t.Helper()
 	testruntime.Need(t)
 	port := regexp.MustCompile(`^--(port|rest_api_port)=.*`)
 	for i, arg := range args {

@@ -49,6 +49,9 @@ type ModelConfig struct {
 	// requests whose inputs are tensors. A model that is not a function of its inputs
 	// must not have a cache. 0: none.
 	CacheBytes int64
+	// Sequences are the signatures that compute one step of a sequence, for versions that are
+	// loaded later.
+	Sequences []SequenceConfig
 	// Logging selects the requests to log. Nil: [Options.Logging] does.
 	Logging *LoggingConfig
 }
@@ -279,7 +282,7 @@ func checkTraffic(c *ModelConfig) error {
 	if c.CacheBytes < 0 {
 		return millrace.Errorf(millrace.ErrConfig, "model %q: the cache has %d bytes, it must not have less than 0", c.Name, c.CacheBytes)
 	}
-	return nil
+	return checkSequenceConfigs(c)
 }
 
 // clone returns a configuration that shares nothing with c.
@@ -288,5 +291,6 @@ func (c ModelConfig) clone() ModelConfig {
 	c.VersionPolicy.Specific = slices.Clone(c.VersionPolicy.Specific)
 	c.SharedInputs = slices.Clone(c.SharedInputs)
 	c.Canary = maps.Clone(c.Canary)
+	c.Sequences = slices.Clone(c.Sequences)
 	return c
 }

@@ -30,6 +30,30 @@ type modelSettings struct {
 	Canary       []weight        `json:"canary" decl:"" doc:"Shares of the requests that name neither version nor label."`
 	Shadow       *shadowSettings `json:"shadow" decl:"null" doc:"A version that runs copies of requests, whose answers are dropped."`
 	CacheBytes   int64           `json:"cache_bytes" decl:"min=0" doc:"Memory for answers that are given again to equal requests."`
+	Sequences    []sequence      `json:"sequences" decl:"" doc:"Signatures that compute one step of a sequence: streaming requests get each step."`
+}
+
+// sequence makes a signature the step of a sequence.
+type sequence struct {
+	decl.Object
+	Signature string     `json:"signature" decl:"default=serving_default" doc:"The signature of one step."`
+	Feedback  []feedback `json:"feedback" decl:"" doc:"Outputs that become inputs of the next step."`
+	End       *end       `json:"end" decl:"null" doc:"The output that ends a sequence."`
+	MaxSteps  int64      `json:"max_steps" decl:"default=1024,min=1,max=1000000" doc:"Most steps of a sequence."`
+}
+
+// feedback is an output that becomes an input of the next step.
+type feedback struct {
+	decl.Object
+	Output string `json:"output" decl:"required,nonempty" doc:"An output of the step."`
+	Input  string `json:"input" decl:"required,nonempty" doc:"The input of the next step."`
+}
+
+// end is the output that ends a sequence.
+type end struct {
+	decl.Object
+	Output string `json:"output" decl:"required,nonempty" doc:"An output of bools, int32 or int64."`
+	Value  int64  `json:"value" decl:"default=1" doc:"The value that all its elements must have; 1 stands for true."`
 }
 
 // ragged names the inputs of a ragged tensor.
@@ -123,6 +147,9 @@ func (m *modelSettings) apply(r *decl.Reporter, c *serving.ModelConfig) {
 		c.Sparse = append(c.Sparse, batching.SparseInput{Indices: in.Indices, Values: in.Values, DenseShape: in.DenseShape})
 	}
 	c.CacheBytes = m.CacheBytes
+	for i := range m.Sequences {
+		m.Sequences[i].apply(r, c)
+	}
 	for i := range m.Canary {
 		w := &m.Canary[i]
 		if w.At == nil || w.Bad("label", "weight") {
@@ -144,6 +171,25 @@ func (m *modelSettings) apply(r *decl.Reporter, c *serving.ModelConfig) {
 			r.Report(s.Key("share"), "the share is %v, it must be from 0 to 1", s.Share)
 		}
 	}
+}
+
+// apply adds a sequence to the configuration of its model.
+func (s *sequence) apply(r *decl.Reporter, c *serving.ModelConfig) {
+	to := serving.SequenceConfig{Signature: s.Signature, Feedback: map[string]string{}, MaxSteps: int(s.MaxSteps)}
+	for i := range s.Feedback {
+		f := &s.Feedback[i]
+		if f.At == nil || f.Bad("output", "input") {
+			continue
+		}
+		if _, twice := to.Feedback[f.Output]; twice {
+			r.Report(f.Key("output"), "output %q is named twice", f.Output)
+		}
+		to.Feedback[f.Output] = f.Input
+	}
+	if s.End != nil {
+		to.EndOutput, to.EndValue = s.End.Output, s.End.Value
+	}
+	c.Sequences = append(c.Sequences, to)
 }
 
 // checkLabel reports a label that the model does not have.

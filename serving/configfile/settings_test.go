@@ -28,13 +28,16 @@ func TestReadSettings(t *testing.T) {
 	labels := map[string]int64{"stable": 1, "canary": 2}
 	configs := []serving.ModelConfig{{Name: "a", VersionLabels: labels}, {Name: "b"}}
 	path := settingsFile(t, `{"models": [{"name": "a", "batching": false, "shared_inputs": ["temperature"], "ragged_inputs": [{"values": "v", "row_splits": ["s"]}], "sparse_inputs": [{"indices": "i", "values": "w", "dense_shape": "d"}], "cache_bytes": 100,
-		"canary": [{"label": "stable", "weight": 95}, {"label": "canary", "weight": 5}], "shadow": {"label": "canary", "share": 0.5}}]}`)
+		"canary": [{"label": "stable", "weight": 95}, {"label": "canary", "weight": 5}], "shadow": {"label": "canary", "share": 0.5},
+		"sequences": [{"feedback": [{"output": "next", "input": "token"}], "end": {"output": "next", "value": 2}}, {"signature": "s", "end": {"output": "done"}, "max_steps": 7}]}]}`)
 	if err := ReadSettings(path, configs); err != nil {
 		t.Fatal(err)
 	}
 	want := []serving.ModelConfig{{Name: "a", VersionLabels: labels, Unbatched: true, SharedInputs: []string{"temperature"},
 		Ragged: []batching.RaggedInput{{Values: "v", RowSplits: []string{"s"}}}, Sparse: []batching.SparseInput{{Indices: "i", Values: "w", DenseShape: "d"}}, CacheBytes: 100,
-		Canary: map[string]int{"stable": 95, "canary": 5}, Shadow: &serving.ShadowConfig{Label: "canary", Share: 0.5}}, {Name: "b"}}
+		Canary: map[string]int{"stable": 95, "canary": 5}, Shadow: &serving.ShadowConfig{Label: "canary", Share: 0.5},
+		Sequences: []serving.SequenceConfig{{Signature: "serving_default", Feedback: map[string]string{"next": "token"}, EndOutput: "next", EndValue: 2, MaxSteps: 1024},
+			{Signature: "s", Feedback: map[string]string{}, EndOutput: "done", EndValue: 1, MaxSteps: 7}}}, {Name: "b"}}
 	if diff := cmp.Diff(want, configs); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

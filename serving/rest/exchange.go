@@ -32,6 +32,10 @@ type exchange interface {
 	// send sends the answer. It may keep the body until the exchange is over if keep is
 	// true, and copies it otherwise.
 	send(a *answer) error
+	// stream sends an answer of status 200 with server-sent events. write sends each event
+	// with send, whose error is a client that has gone. It may run after stream has
+	// returned, and must not use the exchange.
+	stream(cors bool, write func(send func(event []byte) error))
 }
 
 // answer is the response to the client.
@@ -56,6 +60,9 @@ const (
 	allowHeaders = "Content-Type"
 	retryAfter   = "1" // in seconds
 	authenticate = "Bearer"
+
+	eventsType = "text/event-stream"
+	noCache    = "no-cache"
 
 	inferenceHeader = "Inference-Header-Content-Length" // bytes of JSON before binary data
 )
@@ -84,6 +91,23 @@ func (x *netExchange) carrier() propagation.TextMapCarrier {
 func (x *netExchange) limit(ctx context.Context, began time.Time, timeout time.Duration) (context.Context, func()) {
 	_ = http.NewResponseController(x.writer).SetReadDeadline(began.Add(2 * timeout))
 	return context.WithDeadline(ctx, began.Add(timeout))
+}
+
+func (x *netExchange) stream(cors bool, write func(send func(event []byte) error)) {
+	h := x.writer.Header()
+	h.Set("Content-Type", eventsType)
+	h.Set("Cache-Control", noCache)
+	if cors {
+		h.Set("Access-Control-Allow-Origin", allowOrigin)
+	}
+	x.writer.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(x.writer)
+	write(func(event []byte) error {
+		if _, err := x.writer.Write(event); err != nil {
+			return err
+		}
+		return control.Flush()
+	})
 }
 
 func (x *netExchange) send(a *answer) error {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -88,6 +89,25 @@ func (x *fastExchange) send(a *answer) error {
 		x.SetUserValue(leaseKey{}, a.lease.Split(int64(len(a.body)))) // fasthttp closes it when the answer is sent, or cannot be
 	}
 	return nil // fasthttp sends it when the handler has returned
+}
+
+// stream leaves the events to a goroutine of fasthttp, which outlives the exchange.
+func (x *fastExchange) stream(cors bool, write func(send func(event []byte) error)) {
+	h := &x.Response.Header
+	h.SetContentType(eventsType)
+	h.Set("Cache-Control", noCache)
+	if cors {
+		h.Set("Access-Control-Allow-Origin", allowOrigin)
+	}
+	x.Response.ImmediateHeaderFlush = true
+	x.SetBodyStreamWriter(func(w *bufio.Writer) {
+		write(func(event []byte) error {
+			if _, err := w.Write(event); err != nil {
+				return err
+			}
+			return w.Flush()
+		})
+	})
 }
 
 // leaseKey is the key of the lease of an answer.

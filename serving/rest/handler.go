@@ -97,16 +97,34 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 	if h.options.Tracer != nil {
 		ctx, span = tracing.Begin(ctx, h.options.Tracer, x.carrier(), "HTTP "+x.method())
 	}
-	call := &call{handler: h, exchange: x, ctx: ctx, began: began, scratch: h.getScratch()}
-	defer call.lease.Close()
+	call := &call{handler: h, exchange: x, ctx: ctx, began: began, span: span, scratch: h.getScratch()}
 	body, err := call.answer()
-	code := call.reply(body, err)
-	h.putScratch(call.scratch)
-	if span != nil {
-		call.endSpan(span, err)
+	if call.steps != nil && err == nil {
+		x.stream(h.options.EnableCORS, call.sendSteps)
+		return
 	}
-	if h.options.OnRequest != nil {
-		h.options.OnRequest(Request{Model: call.spec.Name, Method: call.does, Code: code, Took: time.Since(began), Version: call.version})
+	call.finish(call.reply(body, err), err)
+}
+
+// finish ends a request that was answered, or whose client has gone.
+func (c *call) finish(code tfbridge.Code, err error) {
+	c.putScratch(c.scratch)
+	if c.span != nil {
+		c.endSpan(c.span, err)
+	}
+	if c.options.OnRequest != nil {
+		c.options.OnRequest(Request{Model: c.spec.Name, Method: c.does, Code: code, Took: time.Since(c.began), Version: c.version})
+	}
+	c.lease.Close()
+}
+
+// leave gives the request's thread back, and ends its context.
+func (c *call) leave() {
+	if c.threaded {
+		c.threads.Release()
+	}
+	if c.end != nil {
+		c.end()
 	}
 }
 
@@ -116,6 +134,9 @@ type call struct {
 	exchange
 	ctx        context.Context // context of the request, with its span
 	began      time.Time
+	span       trace.Span // nil: none
+	end        func()     // of the limited context, once there is one
+	threaded   bool       // it has one of Options.NumThreads
 	spec       serving.ModelSpec
 	does       string // "predict" and so on; see [Request]
 	open       bool   // no authentication is needed
@@ -123,6 +144,7 @@ type call struct {
 	version    int64        // 0 if none was found
 	jsonLength int          // 0, unless binary data follow the JSON
 	lease      budget.Lease // lease of the memory that the request takes
+	steps      *steps       // nil, unless the answer is a stream
 }
 
 // endSpan ends the span of the request.
@@ -139,6 +161,9 @@ func (c *call) answer() (body []byte, err error) {
 		if p := recover(); p != nil {
 			c.options.Logger.ErrorContext(c.ctx, "panic", slog.String("path", c.path()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = millrace.Errorf(millrace.ErrInternal, "the request made the server panic")
+		}
+		if c.steps == nil || err != nil {
+			c.leave()
 		}
 	}()
 	c.lease = c.server.Memory.Lease()
@@ -160,12 +185,12 @@ func (c *call) answer() (body []byte, err error) {
 	}
 	c.lowerPriority()
 	ctx, end := c.limit(c.ctx, c.began, c.options.Timeout)
-	defer end()
+	c.end = end
 	if c.method() == http.MethodPost {
 		if err := c.threads.Acquire(ctx); err != nil {
 			return nil, err
 		}
-		defer c.threads.Release()
+		c.threaded = true
 	}
 	switch c.does {
 	case "predict":
@@ -180,6 +205,8 @@ func (c *call) answer() (body []byte, err error) {
 		return c.status()
 	case v2Infer:
 		return c.infer(ctx)
+	case v2Stream:
+		return nil, c.generate(ctx)
 	}
 	return c.answerV2()
 }

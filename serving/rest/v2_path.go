@@ -14,6 +14,7 @@ const (
 	v2Model  = "v2 metadata"
 	v2Has    = "v2 model ready"
 	v2Infer  = "v2 infer"
+	v2Stream = "v2 generate_stream"
 )
 
 // splitV2 splits a path of the Open Inference Protocol:
@@ -21,6 +22,7 @@ const (
 //	GET  /v2, /v2/health/live, /v2/health/ready
 //	GET  /v2/models/NAME[/versions/V][/ready]
 //	POST /v2/models/NAME[/versions/V]/infer
+//	POST /v2/models/NAME[/versions/V]/generate_stream
 //
 // V is a number, or a label. The names are still escaped.
 func splitV2(httpMethod, text string) (p path, ok bool) {
@@ -59,6 +61,8 @@ func splitV2(httpMethod, text string) (p path, ok bool) {
 		p.method = v2Has
 	case "infer":
 		p.method, want = v2Infer, http.MethodPost
+	case "generate_stream":
+		p.method, want = v2Stream, http.MethodPost
 	default:
 		ok = false
 	}

@@ -58,6 +58,7 @@ func allDescribed() []described {
 		{"ServerMetadata", &inferenceproto.ServerMetadataRequest{}, &inferenceproto.ServerMetadataResponse{}},
 		{"ModelMetadata", &inferenceproto.ModelMetadataRequest{}, &inferenceproto.ModelMetadataResponse{}},
 		{"ModelInfer", &inferenceproto.ModelInferRequest{}, &inferenceproto.ModelInferResponse{}},
+		{streamInfer, &inferenceproto.ModelInferRequest{}, &inferenceproto.ModelStreamInferResponse{}},
 	}}}
 }
 
@@ -72,6 +73,9 @@ func descriptors() (*protoregistry.Files, error) {
 		imports := map[string]bool{}
 		for _, m := range s.methods {
 			d := &descriptorpb.MethodDescriptorProto{Name: proto.String(m.name)}
+			if m.name == streamInfer {
+				d.ClientStreaming, d.ServerStreaming = proto.Bool(true), proto.Bool(true)
+			}
 			for _, side := range []struct {
 				message proto.Message
 				name    **string

@@ -36,6 +36,7 @@ func (s *services) describeInference() *grpc.ServiceDesc {
 			unary(s, "ModelReady", (*inferenceproto.ModelReadyRequest).GetName, s.modelReady),
 			unary(s, "ModelMetadata", (*inferenceproto.ModelMetadataRequest).GetName, s.modelMetadata),
 			unary(s, "ModelInfer", (*inferenceproto.ModelInferRequest).GetModelName, s.modelInfer),
+			s.describeStreamInfer(),
 		},
 	}
 }

@@ -213,6 +213,19 @@ def countdown(path):
     save(m, path, serving_default=serve)
 
 
+def decoder(path):
+    """One step of a sequence: the next token of each row int64, the sum of its tokens, whether it is 0."""
+    m = tf.Module()
+
+    @tf.function(input_signature=[spec([None], tf.int64, "token"), spec([None, 2], tf.float32, "state"), spec([None], tf.int64, "step")])
+    def serve(token, state, step):
+        next_token = (token * 3 + step) % 7
+        total = state + tf.cast(tf.stack([token, next_token], 1), tf.float32)
+        return {"next_token": next_token, "total": total, "done": tf.equal(next_token, 0)}
+
+    save(m, path, serving_default=serve)
+
+
 def writes_file(path):
     """A signature that reads one host file and writes another (must be refused)."""
     m = tf.Module()
@@ -697,7 +710,7 @@ def payloads(path):
          image=image, image_float=image_float, image_crop=image_crop, inflate=inflate, gunzip=gunzip, zstd=zstd, sound=sound, json=json)
 
 
-MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown,
+MODELS = [linear, constant, frozen_paths, counter, two_signatures, outputs, strings, vocab, sharded, loop, countdown, decoder,
           writes_file, python_function, recursive, graph_v1, writes_file_at_load, vocab_v1, stablehlo, classifier, windows,
           keras_export, examples, tables, regressor, payloads, half_plus_two, half_plus_three, rest_document]
 

@@ -677,6 +677,58 @@ func (x *ModelInferResponse) GetRawOutputContents() [][]byte {
 	return nil
 }
 
+type ModelStreamInferResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ErrorMessage  string                 `protobuf:"bytes,1,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
+	InferResponse *ModelInferResponse    `protobuf:"bytes,2,opt,name=infer_response,json=inferResponse,proto3" json:"infer_response,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModelStreamInferResponse) Reset() {
+	*x = ModelStreamInferResponse{}
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelStreamInferResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelStreamInferResponse) ProtoMessage() {}
+
+func (x *ModelStreamInferResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelStreamInferResponse.ProtoReflect.Descriptor instead.
+func (*ModelStreamInferResponse) Descriptor() ([]byte, []int) {
+	return file_millrace_inference_grpc_predict_v2_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ModelStreamInferResponse) GetErrorMessage() string {
+	if x != nil {
+		return x.ErrorMessage
+	}
+	return ""
+}
+
+func (x *ModelStreamInferResponse) GetInferResponse() *ModelInferResponse {
+	if x != nil {
+		return x.InferResponse
+	}
+	return nil
+}
+
 type InferParameter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to ParameterChoice:
@@ -691,7 +743,7 @@ type InferParameter struct {
 
 func (x *InferParameter) Reset() {
 	*x = InferParameter{}
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[12]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -703,7 +755,7 @@ func (x *InferParameter) String() string {
 func (*InferParameter) ProtoMessage() {}
 
 func (x *InferParameter) ProtoReflect() protoreflect.Message {
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[12]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +768,7 @@ func (x *InferParameter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferParameter.ProtoReflect.Descriptor instead.
 func (*InferParameter) Descriptor() ([]byte, []int) {
-	return file_millrace_inference_grpc_predict_v2_proto_rawDescGZIP(), []int{12}
+	return file_millrace_inference_grpc_predict_v2_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InferParameter) GetParameterChoice() isInferParameter_ParameterChoice {
@@ -791,7 +843,7 @@ type InferTensorContents struct {
 
 func (x *InferTensorContents) Reset() {
 	*x = InferTensorContents{}
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[13]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +855,7 @@ func (x *InferTensorContents) String() string {
 func (*InferTensorContents) ProtoMessage() {}
 
 func (x *InferTensorContents) ProtoReflect() protoreflect.Message {
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[13]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +868,7 @@ func (x *InferTensorContents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferTensorContents.ProtoReflect.Descriptor instead.
 func (*InferTensorContents) Descriptor() ([]byte, []int) {
-	return file_millrace_inference_grpc_predict_v2_proto_rawDescGZIP(), []int{13}
+	return file_millrace_inference_grpc_predict_v2_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *InferTensorContents) GetBoolContents() []bool {
@@ -886,7 +938,7 @@ type ModelMetadataResponse_TensorMetadata struct {
 
 func (x *ModelMetadataResponse_TensorMetadata) Reset() {
 	*x = ModelMetadataResponse_TensorMetadata{}
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[14]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -898,7 +950,7 @@ func (x *ModelMetadataResponse_TensorMetadata) String() string {
 func (*ModelMetadataResponse_TensorMetadata) ProtoMessage() {}
 
 func (x *ModelMetadataResponse_TensorMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[14]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1000,7 @@ type ModelInferRequest_InferInputTensor struct {
 
 func (x *ModelInferRequest_InferInputTensor) Reset() {
 	*x = ModelInferRequest_InferInputTensor{}
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[15]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1012,7 @@ func (x *ModelInferRequest_InferInputTensor) String() string {
 func (*ModelInferRequest_InferInputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferInputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[15]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +1073,7 @@ type ModelInferRequest_InferRequestedOutputTensor struct {
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) Reset() {
 	*x = ModelInferRequest_InferRequestedOutputTensor{}
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[16]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1085,7 @@ func (x *ModelInferRequest_InferRequestedOutputTensor) String() string {
 func (*ModelInferRequest_InferRequestedOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[16]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1076,7 +1128,7 @@ type ModelInferResponse_InferOutputTensor struct {
 
 func (x *ModelInferResponse_InferOutputTensor) Reset() {
 	*x = ModelInferResponse_InferOutputTensor{}
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[20]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1140,7 @@ func (x *ModelInferResponse_InferOutputTensor) String() string {
 func (*ModelInferResponse_InferOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferResponse_InferOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[20]
+	mi := &file_millrace_inference_grpc_predict_v2_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +1279,10 @@ const file_millrace_inference_grpc_predict_v2_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\".millrace.inference.InferParameter:\x028\x01\x1aU\n" +
 	"\x0fParametersEntry\x12\v\n" +
 	"\x03key\x18\x01 \x01(\t\x121\n" +
-	"\x05value\x18\x02 \x01(\v2\".millrace.inference.InferParameter:\x028\x01\"i\n" +
+	"\x05value\x18\x02 \x01(\v2\".millrace.inference.InferParameter:\x028\x01\"q\n" +
+	"\x18ModelStreamInferResponse\x12\x15\n" +
+	"\rerror_message\x18\x01 \x01(\t\x12>\n" +
+	"\x0einfer_response\x18\x02 \x01(\v2&.millrace.inference.ModelInferResponse\"i\n" +
 	"\x0eInferParameter\x12\x14\n" +
 	"\n" +
 	"bool_param\x18\x01 \x01(\bH\x00\x12\x15\n" +
@@ -1256,7 +1311,7 @@ func file_millrace_inference_grpc_predict_v2_proto_rawDescGZIP() []byte {
 	return file_millrace_inference_grpc_predict_v2_proto_rawDescData
 }
 
-var file_millrace_inference_grpc_predict_v2_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_millrace_inference_grpc_predict_v2_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_millrace_inference_grpc_predict_v2_proto_goTypes = []any{
 	(*ServerLiveRequest)(nil),                            // 0: millrace.inference.ServerLiveRequest
 	(*ServerLiveResponse)(nil),                           // 1: millrace.inference.ServerLiveResponse
@@ -1270,41 +1325,43 @@ var file_millrace_inference_grpc_predict_v2_proto_goTypes = []any{
 	(*ModelMetadataResponse)(nil),                        // 9: millrace.inference.ModelMetadataResponse
 	(*ModelInferRequest)(nil),                            // 10: millrace.inference.ModelInferRequest
 	(*ModelInferResponse)(nil),                           // 11: millrace.inference.ModelInferResponse
-	(*InferParameter)(nil),                               // 12: millrace.inference.InferParameter
-	(*InferTensorContents)(nil),                          // 13: millrace.inference.InferTensorContents
-	(*ModelMetadataResponse_TensorMetadata)(nil),         // 14: millrace.inference.ModelMetadataResponse.TensorMetadata
-	(*ModelInferRequest_InferInputTensor)(nil),           // 15: millrace.inference.ModelInferRequest.InferInputTensor
-	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 16: millrace.inference.ModelInferRequest.InferRequestedOutputTensor
-	nil, // 17: millrace.inference.ModelInferRequest.ParametersEntry
-	nil, // 18: millrace.inference.ModelInferRequest.InferInputTensor.ParametersEntry
-	nil, // 19: millrace.inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
-	(*ModelInferResponse_InferOutputTensor)(nil), // 20: millrace.inference.ModelInferResponse.InferOutputTensor
-	nil, // 21: millrace.inference.ModelInferResponse.ParametersEntry
-	nil, // 22: millrace.inference.ModelInferResponse.InferOutputTensor.ParametersEntry
+	(*ModelStreamInferResponse)(nil),                     // 12: millrace.inference.ModelStreamInferResponse
+	(*InferParameter)(nil),                               // 13: millrace.inference.InferParameter
+	(*InferTensorContents)(nil),                          // 14: millrace.inference.InferTensorContents
+	(*ModelMetadataResponse_TensorMetadata)(nil),         // 15: millrace.inference.ModelMetadataResponse.TensorMetadata
+	(*ModelInferRequest_InferInputTensor)(nil),           // 16: millrace.inference.ModelInferRequest.InferInputTensor
+	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 17: millrace.inference.ModelInferRequest.InferRequestedOutputTensor
+	nil, // 18: millrace.inference.ModelInferRequest.ParametersEntry
+	nil, // 19: millrace.inference.ModelInferRequest.InferInputTensor.ParametersEntry
+	nil, // 20: millrace.inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
+	(*ModelInferResponse_InferOutputTensor)(nil), // 21: millrace.inference.ModelInferResponse.InferOutputTensor
+	nil, // 22: millrace.inference.ModelInferResponse.ParametersEntry
+	nil, // 23: millrace.inference.ModelInferResponse.InferOutputTensor.ParametersEntry
 }
 var file_millrace_inference_grpc_predict_v2_proto_depIdxs = []int32{
-	14, // 0: millrace.inference.ModelMetadataResponse.inputs:type_name -> millrace.inference.ModelMetadataResponse.TensorMetadata
-	14, // 1: millrace.inference.ModelMetadataResponse.outputs:type_name -> millrace.inference.ModelMetadataResponse.TensorMetadata
-	17, // 2: millrace.inference.ModelInferRequest.parameters:type_name -> millrace.inference.ModelInferRequest.ParametersEntry
-	15, // 3: millrace.inference.ModelInferRequest.inputs:type_name -> millrace.inference.ModelInferRequest.InferInputTensor
-	16, // 4: millrace.inference.ModelInferRequest.outputs:type_name -> millrace.inference.ModelInferRequest.InferRequestedOutputTensor
-	21, // 5: millrace.inference.ModelInferResponse.parameters:type_name -> millrace.inference.ModelInferResponse.ParametersEntry
-	20, // 6: millrace.inference.ModelInferResponse.outputs:type_name -> millrace.inference.ModelInferResponse.InferOutputTensor
-	18, // 7: millrace.inference.ModelInferRequest.InferInputTensor.parameters:type_name -> millrace.inference.ModelInferRequest.InferInputTensor.ParametersEntry
-	13, // 8: millrace.inference.ModelInferRequest.InferInputTensor.contents:type_name -> millrace.inference.InferTensorContents
-	19, // 9: millrace.inference.ModelInferRequest.InferRequestedOutputTensor.parameters:type_name -> millrace.inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
-	12, // 10: millrace.inference.ModelInferRequest.ParametersEntry.value:type_name -> millrace.inference.InferParameter
-	12, // 11: millrace.inference.ModelInferRequest.InferInputTensor.ParametersEntry.value:type_name -> millrace.inference.InferParameter
-	12, // 12: millrace.inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry.value:type_name -> millrace.inference.InferParameter
-	22, // 13: millrace.inference.ModelInferResponse.InferOutputTensor.parameters:type_name -> millrace.inference.ModelInferResponse.InferOutputTensor.ParametersEntry
-	13, // 14: millrace.inference.ModelInferResponse.InferOutputTensor.contents:type_name -> millrace.inference.InferTensorContents
-	12, // 15: millrace.inference.ModelInferResponse.ParametersEntry.value:type_name -> millrace.inference.InferParameter
-	12, // 16: millrace.inference.ModelInferResponse.InferOutputTensor.ParametersEntry.value:type_name -> millrace.inference.InferParameter
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	15, // 0: millrace.inference.ModelMetadataResponse.inputs:type_name -> millrace.inference.ModelMetadataResponse.TensorMetadata
+	15, // 1: millrace.inference.ModelMetadataResponse.outputs:type_name -> millrace.inference.ModelMetadataResponse.TensorMetadata
+	18, // 2: millrace.inference.ModelInferRequest.parameters:type_name -> millrace.inference.ModelInferRequest.ParametersEntry
+	16, // 3: millrace.inference.ModelInferRequest.inputs:type_name -> millrace.inference.ModelInferRequest.InferInputTensor
+	17, // 4: millrace.inference.ModelInferRequest.outputs:type_name -> millrace.inference.ModelInferRequest.InferRequestedOutputTensor
+	22, // 5: millrace.inference.ModelInferResponse.parameters:type_name -> millrace.inference.ModelInferResponse.ParametersEntry
+	21, // 6: millrace.inference.ModelInferResponse.outputs:type_name -> millrace.inference.ModelInferResponse.InferOutputTensor
+	11, // 7: millrace.inference.ModelStreamInferResponse.infer_response:type_name -> millrace.inference.ModelInferResponse
+	19, // 8: millrace.inference.ModelInferRequest.InferInputTensor.parameters:type_name -> millrace.inference.ModelInferRequest.InferInputTensor.ParametersEntry
+	14, // 9: millrace.inference.ModelInferRequest.InferInputTensor.contents:type_name -> millrace.inference.InferTensorContents
+	20, // 10: millrace.inference.ModelInferRequest.InferRequestedOutputTensor.parameters:type_name -> millrace.inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry
+	13, // 11: millrace.inference.ModelInferRequest.ParametersEntry.value:type_name -> millrace.inference.InferParameter
+	13, // 12: millrace.inference.ModelInferRequest.InferInputTensor.ParametersEntry.value:type_name -> millrace.inference.InferParameter
+	13, // 13: millrace.inference.ModelInferRequest.InferRequestedOutputTensor.ParametersEntry.value:type_name -> millrace.inference.InferParameter
+	23, // 14: millrace.inference.ModelInferResponse.InferOutputTensor.parameters:type_name -> millrace.inference.ModelInferResponse.InferOutputTensor.ParametersEntry
+	14, // 15: millrace.inference.ModelInferResponse.InferOutputTensor.contents:type_name -> millrace.inference.InferTensorContents
+	13, // 16: millrace.inference.ModelInferResponse.ParametersEntry.value:type_name -> millrace.inference.InferParameter
+	13, // 17: millrace.inference.ModelInferResponse.InferOutputTensor.ParametersEntry.value:type_name -> millrace.inference.InferParameter
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_millrace_inference_grpc_predict_v2_proto_init() }
@@ -1312,7 +1369,7 @@ func file_millrace_inference_grpc_predict_v2_proto_init() {
 	if File_millrace_inference_grpc_predict_v2_proto != nil {
 		return
 	}
-	file_millrace_inference_grpc_predict_v2_proto_msgTypes[12].OneofWrappers = []any{
+	file_millrace_inference_grpc_predict_v2_proto_msgTypes[13].OneofWrappers = []any{
 		(*InferParameter_BoolParam)(nil),
 		(*InferParameter_Int64Param)(nil),
 		(*InferParameter_StringParam)(nil),
@@ -1323,7 +1380,7 @@ func file_millrace_inference_grpc_predict_v2_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_millrace_inference_grpc_predict_v2_proto_rawDesc), len(file_millrace_inference_grpc_predict_v2_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

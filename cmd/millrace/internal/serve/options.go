@@ -2,6 +2,8 @@ package serve
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -89,6 +91,34 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 		f.batch(o, parameters, f.ownBatching)
 	}
 	return o, nil
+}
+
+// loadLibraries loads the libraries of operations, and allows models to have these operations: whoever
+// names a library trusts its code. Models that are loaded at the same time could deadlock, so this comes before
+// them, and before the sandbox, which hides the files.
+func (f *serveFlags) loadLibraries(p *program, o *graph.ModelOptions) error {
+	if len(f.libraries) == 0 {
+		return nil
+	}
+	if _, err := tfbridge.Open(p.RuntimeOptions()); err != nil {
+		return err
+	}
+	for _, path := range f.libraries {
+		files := []string{path}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if files, _ = filepath.Glob(filepath.Join(path, "*.so")); len(files) == 0 {
+				return millrace.Errorf(millrace.ErrConfig, "--op-library %s: the folder has no libraries, whose names end with .so", millrace.Quote(path))
+			}
+		}
+		for _, file := range files {
+			library, err := tfbridge.LoadLibrary(file)
+			if err != nil {
+				return err
+			}
+			o.AllowOps = append(o.AllowOps, library.Ops...)
+		}
+	}
+	return nil
 }
 
 // batch has requests share runs.
