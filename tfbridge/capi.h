@@ -106,6 +106,11 @@ extern struct mr_capi mr_tf;
 // that is an error here and does not abort the process later.
 char *mr_open(const char *framework, const char *cc, int now);
 
+// mr_accept_unshaped has a graph accept operations without a shape function, as
+// Python's graphs do: those of a library may have none. Their outputs have unknown
+// shapes. A libtensorflow without this function refuses them.
+void mr_accept_unshaped(TF_Graph *g);
+
 // mr_info holds a tensor's properties, which Go gets in one call.
 enum { MR_INFO_DIMS = 8 };
 // TensorFlow stores a string from this length on outside of its TF_TString.

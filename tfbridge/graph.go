@@ -35,7 +35,9 @@ func NewGraph() *Graph {
 	}
 	callbacks := newCallbackList()
 	g := &Graph{callbacks: callbacks}
-	g.h = own(g, kindGraph, C.TF_NewGraph(), func(p *C.TF_Graph) {
+	p := C.TF_NewGraph()
+	C.mr_accept_unshaped(p)
+	g.h = own(g, kindGraph, p, func(p *C.TF_Graph) {
 		callbacks.close()
 		C.TF_DeleteGraph(p)
 	})
