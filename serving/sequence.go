@@ -27,7 +27,7 @@ signature, so the steps of sequences that run at the same time share batches: a 
 leaves them at any step.
 */
 
-// SequenceConfig makes a signature of a model the step of a sequence, for [Version.Sequence].
+// SequenceConfig makes a signature of a model the step of a sequence, for [NewSequence].
 type SequenceConfig struct {
 	Signature string            // "" stands for [graph.DefaultSignature]
 	Feedback  map[string]string // the input of the next step that each named output becomes
@@ -55,15 +55,15 @@ type Sequence struct {
 	wanted    []string        // outputs for the caller
 	asked     []string        // outputs of each run, nil for all
 	inputs    map[string]any
-	outputs   map[string]*tfbridge.Tensor // of the last step
+	outputs   map[string]*tfbridge.Tensor // what the last step returned
 	left      int
 }
 
-// Sequence prepares the steps of a signature on a request's inputs. A signature without a
+// NewSequence prepares the steps of a signature of a version on a request's inputs. A signature without a
 // [SequenceConfig] has one step. The inputs must not change until the sequence is closed.
 //
 // The error has the class millrace.ErrModel if the version has no such signature.
-func (v *Version) Sequence(signature string, inputs map[string]any, o *SequenceOptions) (*Sequence, error) {
+func NewSequence(v *Version, signature string, inputs map[string]any, o *SequenceOptions) (*Sequence, error) {
 	if o == nil {
 		o = &SequenceOptions{}
 	}
@@ -101,7 +101,7 @@ func (v *Version) Sequence(signature string, inputs map[string]any, o *SequenceO
 }
 
 // Next runs the next step and returns its outputs, which are valid until the next call of Next or
-// Close. It returns nil after the last step. Errors are those of [Version.Predict].
+// Close. It returns nil after the last step. It fails as [Version.Predict] does.
 func (s *Sequence) Next(ctx context.Context) (map[string]*tfbridge.Tensor, error) {
 	if s.left == 0 {
 		return nil, nil
@@ -190,24 +190,24 @@ func allAre[T comparable](t *tfbridge.Tensor, value T) (bool, error) {
 }
 
 // checkSequences compares the configurations of sequences with the signatures of a model.
-func (v *Version) checkSequences() error {
+func checkSequences(v *Version) error {
 	for i := range v.config.Sequences {
 		c := &v.config.Sequences[i]
 		key := cmp.Or(c.Signature, graph.DefaultSignature)
 		sig, ok := v.signatures[key]
 		if !ok {
-			return v.sequenceErrorf(key, "the model has no such signature, but %q", slices.Sorted(maps.Keys(v.signatures)))
+			return sequenceErrorf(v, key, "the model has no such signature, but %q", slices.Sorted(maps.Keys(v.signatures)))
 		}
 		for _, output := range slices.Sorted(maps.Keys(c.Feedback)) {
 			from, hasOutput := sig.Outputs[output]
 			to, hasInput := sig.Inputs[c.Feedback[output]]
 			switch {
 			case !hasOutput:
-				return v.sequenceErrorf(key, "feedback names output %q, and the signature has %q", output, slices.Sorted(maps.Keys(sig.Outputs)))
+				return sequenceErrorf(v, key, "feedback names output %q, and the signature has %q", output, slices.Sorted(maps.Keys(sig.Outputs)))
 			case !hasInput:
-				return v.sequenceErrorf(key, "feedback names input %q, and the signature has %q", c.Feedback[output], slices.Sorted(maps.Keys(sig.Inputs)))
+				return sequenceErrorf(v, key, "feedback names input %q, and the signature has %q", c.Feedback[output], slices.Sorted(maps.Keys(sig.Inputs)))
 			case from.DType != to.DType:
-				return v.sequenceErrorf(key, "output %q of type %v cannot become input %q of type %v", output, from.DType, c.Feedback[output], to.DType)
+				return sequenceErrorf(v, key, "output %q of type %v cannot become input %q of type %v", output, from.DType, c.Feedback[output], to.DType)
 			}
 		}
 		if c.EndOutput == "" {
@@ -215,17 +215,17 @@ func (v *Version) checkSequences() error {
 		}
 		end, ok := sig.Outputs[c.EndOutput]
 		if !ok {
-			return v.sequenceErrorf(key, "the end is output %q, and the signature has %q", c.EndOutput, slices.Sorted(maps.Keys(sig.Outputs)))
+			return sequenceErrorf(v, key, "the end is output %q, and the signature has %q", c.EndOutput, slices.Sorted(maps.Keys(sig.Outputs)))
 		}
 		if !slices.Contains([]tfbridge.DataType{tfbridge.Bool, tfbridge.Int32, tfbridge.Int64}, end.DType) {
-			return v.sequenceErrorf(key, "the end is output %q of type %v, it must be a bool, an int32 or an int64", c.EndOutput, end.DType)
+			return sequenceErrorf(v, key, "the end is output %q of type %v, it must be a bool, an int32 or an int64", c.EndOutput, end.DType)
 		}
 	}
 	return nil
 }
 
 // sequenceErrorf returns an error about the configuration of a sequence.
-func (v *Version) sequenceErrorf(signature, format string, args ...any) error {
+func sequenceErrorf(v *Version, signature, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrConfig, "model %q: sequences: %w", v.Name, fmt.Errorf(format, args...))
 	e.Signature = signature
 	return e

@@ -31,7 +31,7 @@ func stepsOf(s *Server, o *SequenceOptions, step int64, tokens ...int64) (string
 	for i := range steps {
 		steps[i] = step
 	}
-	sequence, err := v.Sequence("", map[string]any{"token": tokens, "state": make([][2]float32, len(tokens)), "step": steps}, o)
+	sequence, err := NewSequence(v, "", map[string]any{"token": tokens, "state": make([][2]float32, len(tokens)), "step": steps}, o)
 	if err != nil {
 		return "", err
 	}

@@ -239,7 +239,7 @@ func (v *Version) loadOnce(ctx context.Context) error {
 	}
 	v.signatures = model.Signatures()
 	v.paces = newPaces(v.signatures)
-	if err := v.checkSequences(); err != nil {
+	if err := checkSequences(v); err != nil {
 		return errors.Join(err, v.close())
 	}
 	if err := v.makeBatchers(); err != nil {

@@ -130,6 +130,6 @@ static char *open_libraries(const char *framework_path, const char *cc_path, int
 }
 
 void mr_accept_unshaped(TF_Graph *g) {
-  void (*require)(TF_Graph *, bool) = (void (*)(TF_Graph *, bool))dlsym(RTLD_DEFAULT, "TF_SetRequireShapeInferenceFns");
+  void (*require)(TF_Graph *, bool) = dlsym(RTLD_DEFAULT, "TF_SetRequireShapeInferenceFns");
   if (require) require(g, false);
 }

@@ -107,7 +107,7 @@ extern struct mr_capi mr_tf;
 char *mr_open(const char *framework, const char *cc, int now);
 
 // mr_accept_unshaped has a graph accept operations without a shape function, as
-// Python's graphs do: those of a library may have none. Their outputs have unknown
+// Python's graphs do: a library's operations may have none. Their outputs have unknown
 // shapes. A libtensorflow without this function refuses them.
 void mr_accept_unshaped(TF_Graph *g);
 

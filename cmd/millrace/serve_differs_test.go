@@ -93,6 +93,13 @@ var differences = map[string]func(t *testing.T, d *differing){
 			}
 		}
 	},
+	"The operations of TensorFlow Text": func(t *testing.T, _ *differing) {
+		var log bytes.Buffer
+		code := runLine(t.Context(), &cli.Program{Stdout: &log, Stderr: &log}, []string{"serve", "--port", "-1", "--rest_api_port", "-1", "--model", "m=nowhere", "--op-library", t.TempDir()})
+		if code != 2 && code != 3 || !strings.Contains(log.String(), "the folder has no libraries") {
+			t.Errorf("code %d\n%s", code, &log)
+		}
+	},
 	"TensorFlow Serving's own test": nil, // it is not part of this repository
 	"Not there": func(t *testing.T, d *differing) {
 		conn, err := grpc.NewClient(d.rpc, grpc.WithTransportCredentials(insecure.NewCredentials()))

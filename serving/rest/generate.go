@@ -41,7 +41,7 @@ type steps struct {
 	ctx      context.Context
 	version  *serving.Version
 	sequence *serving.Sequence
-	tensors  map[string]*tfbridge.Tensor // of the request
+	tensors  map[string]*tfbridge.Tensor // the inputs
 	id       string
 	first    []byte // the event of the first step
 }
@@ -54,7 +54,7 @@ func (s *steps) close() {
 }
 
 // generate runs the first step of a sequence, and leaves the others to sendSteps.
-func (c *call) generate(ctx context.Context) (err error) {
+func generate(ctx context.Context, c *call) (err error) {
 	text, err := c.text()
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *call) generate(ctx context.Context) (err error) {
 			s.close()
 		}
 	}()
-	r, p, err := c.parseGenerate(text, s)
+	r, p, err := parseGenerate(c, text, s)
 	if err != nil {
 		return err
 	}
@@ -94,18 +94,18 @@ func (c *call) generate(ctx context.Context) (err error) {
 	for name, t := range s.tensors {
 		values[name] = t
 	}
-	if s.sequence, err = v.Sequence(r.signature, values, &serving.SequenceOptions{MaxSteps: p.MaxSteps}); err != nil {
+	if s.sequence, err = serving.NewSequence(v, r.signature, values, &serving.SequenceOptions{MaxSteps: p.MaxSteps}); err != nil {
 		s.sequence = &serving.Sequence{}
 		return err
 	}
-	if s.first, err = c.step(s); err == nil {
+	if s.first, err = step(c, s); err == nil {
 		c.steps = s
 	}
 	return err
 }
 
 // parseGenerate finds the parts of a body that are not inputs.
-func (c *call) parseGenerate(text []byte, s *steps) (*request, generateParameters, error) {
+func parseGenerate(c *call, text []byte, s *steps) (*request, generateParameters, error) {
 	var p generateParameters
 	r, err := c.scratch.request.parse(text, "id", "parameters")
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *request) generateInputs(infos map[string]tfbridge.TensorInfo) (all buil
 
 // step runs the next step and returns its event, nil after the last step. The event is valid until
 // the next step.
-func (c *call) step(s *steps) ([]byte, error) {
+func step(c *call, s *steps) ([]byte, error) {
 	outputs, err := s.sequence.Next(s.ctx)
 	if outputs == nil || err != nil {
 		return nil, err
@@ -196,8 +196,8 @@ func (c *call) step(s *steps) ([]byte, error) {
 	return c.scratch.answer, nil
 }
 
-// rowDimension is the first dimension of an output that an event shows: without that of the rows
-// if the output has one row.
+// rowDimension is the first dimension of an output that an event shows. An output with one row is
+// shown without the dimension of rows.
 func rowDimension(o batching.Output) int {
 	if o.Rows == 1 {
 		return 1
@@ -206,7 +206,7 @@ func rowDimension(o batching.Output) int {
 }
 
 // sendSteps sends the events of a sequence.
-func (c *call) sendSteps(send func(event []byte) error) {
+func sendSteps(c *call, send func(event []byte) error) {
 	s := c.steps
 	event, err := s.first, error(nil)
 	defer func() {
@@ -223,7 +223,7 @@ func (c *call) sendSteps(send func(event []byte) error) {
 			err = millrace.Errorf(millrace.ErrCanceled, "the client has gone: %w", gone)
 			return
 		}
-		if event, err = c.step(s); err != nil {
+		if event, err = step(c, s); err != nil {
 			_ = send(append(appendError([]byte("data: "), err), '\n')) // a client that has gone does not need it
 			return
 		}

@@ -100,7 +100,7 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 	call := &call{handler: h, exchange: x, ctx: ctx, began: began, span: span, scratch: h.getScratch()}
 	body, err := call.answer()
 	if call.steps != nil && err == nil {
-		x.stream(h.options.EnableCORS, call.sendSteps)
+		x.stream(h.options.EnableCORS, func(send func([]byte) error) { sendSteps(call, send) })
 		return
 	}
 	call.finish(call.reply(body, err), err)
@@ -135,7 +135,7 @@ type call struct {
 	ctx        context.Context // context of the request, with its span
 	began      time.Time
 	span       trace.Span // nil: none
-	end        func()     // of the limited context, once there is one
+	end        func()     // ends the limited context; nil: there is none yet
 	threaded   bool       // it has one of Options.NumThreads
 	spec       serving.ModelSpec
 	does       string // "predict" and so on; see [Request]
@@ -206,7 +206,7 @@ func (c *call) answer() (body []byte, err error) {
 	case v2Infer:
 		return c.infer(ctx)
 	case v2Stream:
-		return nil, c.generate(ctx)
+		return nil, generate(ctx, c)
 	}
 	return c.answerV2()
 }

@@ -66,7 +66,7 @@ func (s *services) streamOne(ctx context.Context, stream grpc.ServerStream) erro
 		ctx = limited
 	}
 	ctx, span := tracing.Begin(ctx, s.options.Tracer, incoming(ctx), streamInfer)
-	var broken error // of the stream
+	var broken error // the stream cannot continue
 	send := func(a *inferenceproto.ModelStreamInferResponse) error {
 		size := 2 * int64(proto.Size(a)) // the message, and its bytes on the way
 		if err := lease.Grow(size); err != nil {
@@ -130,7 +130,7 @@ func (s *services) modelStreamInfer(ctx context.Context, q *inferenceproto.Model
 	for _, output := range q.GetOutputs() {
 		o.Outputs = append(o.Outputs, output.GetName())
 	}
-	sequence, err := v.Sequence(key, values, o)
+	sequence, err := serving.NewSequence(v, key, values, o)
 	if err != nil {
 		return nil, err
 	}

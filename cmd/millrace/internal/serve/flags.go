@@ -26,7 +26,7 @@ type serveFlags struct {
 	warmupTimes  int
 	futureLabels bool
 	tags         string
-	libraries    []string // of operations
+	opLibraries  []string
 	allow        []string
 	unchecked    bool
 
@@ -114,7 +114,7 @@ func (f *serveFlags) modelFlags() []flagRow {
 		{name: "num_request_iterations_for_warmup", define: number(&f.warmupTimes, 0), usage: "how often to run each warmup request (0: once)"},
 		{name: "allow_version_labels_for_unavailable_models", define: truth(&f.futureLabels, false), usage: "accept labels of versions that are not there yet"},
 		{name: "saved_model_tags", define: text(&f.tags, ""), usage: "`TAGS` of the model's meta graph, separated by commas"},
-		{name: "op-library", define: list(&f.libraries), usage: "load the operations of a library, or of all in a folder, such as TensorFlow Text's, and allow models to have them; a library's code runs in this process: `PATH`; may be repeated"},
+		{name: "op-library", define: list(&f.opLibraries), usage: "load the operations of a library, or of all in a folder, such as TensorFlow Text's, and allow models to have them; a library's code runs in this process: `PATH`; may be repeated"},
 		{name: "allow-op", define: list(&f.allow), usage: "allow the operation `NAME` although it touches the host; may be repeated"},
 		{name: "unchecked", define: truth(&f.unchecked, false), usage: "DANGEROUS: load models that the policy refuses; they can do whatever this process can"},
 	}

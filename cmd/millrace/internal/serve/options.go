@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,13 +43,17 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 	if err != nil {
 		return nil, err
 	}
+	ops, err := f.loadLibraries(p)
+	if err != nil {
+		return nil, err
+	}
 	o := &serving.Options{
 		FileSystemPollWait: time.Duration(f.pollWait) * time.Second, MaxNumLoadRetries: f.retries,
 		LoadRetryInterval: time.Duration(f.retryMicros) * time.Microsecond, NumLoadThreads: f.loadThreads,
 		NumUnloadThreads: f.endThreads, WarmupIterations: f.warmupTimes, CheckMethodNames: f.methodNames,
 		ModelMemory: f.access.modelMemory, SkipModelWarmup: !f.warmup, MaxConcurrentRequests: f.maxRequests, AllowVersionLabelsForUnavailableModels: f.futureLabels,
 		Model: &graph.ModelOptions{
-			AllowOps: f.allow, Unchecked: f.unchecked, DecodeLimit: decode, Runtime: p.RuntimeOptions(),
+			AllowOps: slices.Concat(f.allow, ops), Unchecked: f.unchecked, DecodeLimit: decode, Runtime: p.RuntimeOptions(),
 			Session: f.session(),
 		},
 	}
@@ -93,32 +98,32 @@ func (f *serveFlags) options(p *program) (*serving.Options, error) {
 	return o, nil
 }
 
-// loadLibraries loads the libraries of operations, and allows models to have these operations: whoever
+// loadLibraries loads the libraries of operations and returns the operations, which models may have: whoever
 // names a library trusts its code. Models that are loaded at the same time could deadlock, so this comes before
 // them, and before the sandbox, which hides the files.
-func (f *serveFlags) loadLibraries(p *program, o *graph.ModelOptions) error {
-	if len(f.libraries) == 0 {
-		return nil
+func (f *serveFlags) loadLibraries(p *program) (ops []string, err error) {
+	if len(f.opLibraries) == 0 {
+		return nil, nil
 	}
 	if _, err := tfbridge.Open(p.RuntimeOptions()); err != nil {
-		return err
+		return nil, err
 	}
-	for _, path := range f.libraries {
+	for _, path := range f.opLibraries {
 		files := []string{path}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			if files, _ = filepath.Glob(filepath.Join(path, "*.so")); len(files) == 0 {
-				return millrace.Errorf(millrace.ErrConfig, "--op-library %s: the folder has no libraries, whose names end with .so", millrace.Quote(path))
+				return nil, millrace.Errorf(millrace.ErrConfig, "--op-library %s: the folder has no libraries, whose names end with .so", millrace.Quote(path))
 			}
 		}
 		for _, file := range files {
 			library, err := tfbridge.LoadLibrary(file)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			o.AllowOps = append(o.AllowOps, library.Ops...)
+			ops = append(ops, library.Ops...)
 		}
 	}
-	return nil
+	return ops, nil
 }
 
 // batch has requests share runs.

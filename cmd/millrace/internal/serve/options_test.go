@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
+	"millrace"
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/internal/base/tfproto"
+	"millrace/internal/test/testruntime"
 	"millrace/serving"
+	"millrace/tfbridge"
 )
 
 // optionsFor returns the options of a server with the given flags.
@@ -135,6 +139,43 @@ func TestOptionsRefused(t *testing.T) {
 	} {
 		if _, err := optionsFor(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
+	}
+}
+
+// --op-library allows the operations of a library, or of all libraries in a folder, and reports what is not a
+// library.
+func TestOpLibraries(t *testing.T) {
+	testruntime.Need(t)
+	r, err := tfbridge.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, err := r.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if library == "" {
+		t.Skip("no library of operations here: type make native")
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(library, filepath.Join(folder, "ours.so")); err != nil {
+		t.Fatal(err)
+	}
+	o, err := optionsFor(t, "--op-library", library, "--allow-op", "ReadFile")
+	if err != nil || len(o.Model.AllowOps) < 2 || o.Model.AllowOps[0] != "ReadFile" || !strings.HasPrefix(o.Model.AllowOps[1], "Millrace") {
+		t.Errorf("%s: %v", library, err)
+	}
+	if _, err := optionsFor(t, "--op-library", folder); err != nil { // the same library, whose operations TensorFlow has already
+		t.Errorf("%s: %v", folder, err)
+	}
+	text := filepath.Join(folder, "text.so")
+	if err := os.WriteFile(text, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, class := range map[string]error{t.TempDir(): millrace.ErrConfig, folder: millrace.ErrRuntime, text: millrace.ErrRuntime, folder + "/none": millrace.ErrRuntime} {
+		if _, err := optionsFor(t, "--op-library", path); !errors.Is(err, class) {
+			t.Errorf("%s: %v, want class %v", path, err, class)
 		}
 	}
 }

@@ -35,9 +35,6 @@ func (p *program) serve(ctx context.Context, flags *serveFlags, ignored []flagRo
 	if err != nil {
 		return err
 	}
-	if err := flags.loadLibraries(p, options.Model); err != nil {
-		return err
-	}
 	if options.Loaders, err = flags.plans(p, configs); err != nil {
 		return err
 	}
