@@ -49,7 +49,11 @@ func spreadProcessors() (end func()) {
 		return func() {}
 	}
 	before := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(2 * before)
+	places := 2 * before
+	if canNap {
+		places++ // for monitorPacer
+	}
+	runtime.GOMAXPROCS(places)
 	return func() { runtime.GOMAXPROCS(before) }
 }
 

@@ -75,6 +75,7 @@ func (s *modelServer) delay() error {
 
 // finish refuses new requests and waits until those in flight are answered.
 func (s *modelServer) finish() error {
+	defer s.pacer.close()
 	ctx, cancel := context.WithTimeout(context.Background(), s.flags.drain)
 	defer cancel()
 	stopped := make(chan struct{})

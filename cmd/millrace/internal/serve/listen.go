@@ -27,6 +27,7 @@ const (
 
 // listen begins to answer requests.
 func (s *modelServer) listen() error {
+	s.pacer = newMonitorPacer()
 	var listeners []net.Listener
 	onePort := s.flags.access.onePort
 	if s.flags.port != 0 && !onePort {
@@ -81,6 +82,7 @@ func (s *modelServer) rpcOptions() *rpc.Options {
 		Logger: s.log, MaxTime: cmp.Or(s.flags.grpcTime, -1), TLS: s.tls, Tracer: s.tracer, SerializeAsTensorContent: s.flags.tensorBytes,
 		MaxThreads: s.flags.grpcThreads, NoHealth: !s.flags.health, MaxRecvMsgBytes: s.channel.received, ServerOptions: s.channel.options,
 		OnRequest: func(r rpc.Request) {
+			s.pacer.request()
 			s.metrics.Request(metrics.Request{Entrypoint: "GRPC", Method: r.Method, Model: r.Model, Version: r.Version, Code: r.Code, Took: r.Took})
 		},
 	}
@@ -110,6 +112,7 @@ func (s *modelServer) webOptions() *restapi.ServerOptions {
 		Timeout: time.Duration(s.flags.restTimeout) * time.Millisecond, NumThreads: s.flags.restThreads,
 		MaxBodyBytes: s.flags.maxBody, EnableCORS: s.flags.cors, Logger: s.log, Tracer: s.tracer,
 		OnRequest: func(r restapi.Request) {
+			s.pacer.request()
 			s.metrics.Request(metrics.Request{Entrypoint: "REST", Method: r.Method, Model: r.Model, Version: r.Version, Code: r.Code, Took: r.Took})
 		},
 	}}

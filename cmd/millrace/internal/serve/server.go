@@ -29,6 +29,7 @@ type modelServer struct {
 	models     *serving.Server
 	registry   *prometheus.Registry
 	metrics    *metrics.Metrics
+	pacer      *monitorPacer
 	tracer     trace.TracerProvider // nil: no traces
 	web        *restapi.Server      // nil: no HTTP
 	rpc        *rpc.Server          // nil: no gRPC
