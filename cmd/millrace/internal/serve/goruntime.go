@@ -51,7 +51,7 @@ func spreadProcessors() (end func()) {
 	before := runtime.GOMAXPROCS(0)
 	places := 2 * before
 	if canNap {
-		places++ // for monitorPacer
+		places++ // monitorPacer takes one
 	}
 	runtime.GOMAXPROCS(places)
 	return func() { runtime.GOMAXPROCS(before) }
