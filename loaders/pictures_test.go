@@ -5,7 +5,11 @@ import (
 	"errors"
 	"image"
 	"image/color"
+	"image/draw"
+	"image/gif"
+	"image/jpeg"
 	"image/png"
+	"io"
 	"maps"
 	"strings"
 	"testing"
@@ -133,6 +137,67 @@ func TestDecodeLimitOfSteps(t *testing.T) {
 			if rows != tt.rows || (rows == 1) != errors.Is(failed, millrace.ErrLimit) {
 				t.Errorf("%s, %v: %d rows, then %v; want %d", engine, tt.args, rows, failed, tt.rows)
 			}
+		}
+	}
+}
+
+// photo returns an image of many colours in a format.
+func photo(t *testing.T, width, height int, encode func(w io.Writer, m image.Image) error) []byte {
+	t.Helper()
+	m := image.NewRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			m.SetRGBA(x, y, color.RGBA{uint8(x * 7), uint8(y * 5), uint8(x * y), 255})
+		}
+	}
+	var out bytes.Buffer
+	if err := encode(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// Where only a step that cuts reads a decoded image, no more of a JPEG is decoded than the part. The
+// values are those of the image decoded as a whole, for all formats and steps, and a plan says so.
+func TestDecodedParts(t *testing.T) {
+	testruntime.Need(t)
+	encoders := []func(w io.Writer, m image.Image) error{
+		func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) },
+		func(w io.Writer, m image.Image) error {
+			gray := image.NewGray(m.Bounds())
+			draw.Draw(gray, m.Bounds(), m, image.Point{}, draw.Src)
+			return jpeg.Encode(w, gray, &jpeg.Options{Quality: 30})
+		},
+		png.Encode,
+		func(w io.Writer, m image.Image) error { return gif.Encode(w, m, nil) },
+	}
+	var images [][]byte
+	for i := range 40 {
+		images = append(images, photo(t, 16+i*5%61, 16+i*11%47, encoders[i%len(encoders)]))
+	}
+	for _, cut := range []fixture.Object{
+		{"type": "random_resized_crop", "args": fixture.Object{"size": []int{9, 7}}},
+		{"type": "center_crop", "args": fixture.Object{"size": []int{11, 13}}},
+	} {
+		texts := map[string][]string{}
+		for _, form := range []string{"part", "whole"} {
+			f := pictures(t, images...)
+			decode := fixture.Object{"tensor": "image", "type": "decode_image"}
+			cut := fixture.Object{"tensor": "image", "type": cut["type"], "args": cut["args"]}
+			steps := []fixture.Object{decode, cut}
+			if form == "whole" { // the decoded image is read twice
+				cut["to_name"] = "part"
+				steps = append(steps, fixture.Object{"tensor": "image", "type": "drop"}, fixture.Object{"tensor": "part", "type": "rename", "to_name": "image"})
+			}
+			f.Args["processing_steps"] = steps
+			l := openSequence(t, f)
+			if says := strings.Contains(l.Plan().Explain(), "of a JPEG no more than the part"); says != (form == "part") {
+				t.Errorf("%s: the plan says so: %v\n%s", form, says, l.Plan().Explain())
+			}
+			texts[form], _ = textsOf(t, l, nil)
+		}
+		if diff := cmp.Diff(texts["whole"], texts["part"]); diff != "" || len(texts["part"]) != len(images)/2 {
+			t.Errorf("%v: %d batches (-whole +part)\n%.2000s", cut["type"], len(texts["part"]), diff)
 		}
 	}
 }

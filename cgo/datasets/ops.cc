@@ -545,6 +545,28 @@ group: How many records are worth an element.
 )doc",
                       kOrderDoc));
 
+REGISTER_OP("MillraceOrderedWindowBatchDataset")
+ORDERED_INPUTS.Input("window: int64")
+    .Input("batch_size: int64")
+    .Input("drop_remainder: bool")
+    .Output("handle: variant") ORDER_ATTRS FEATURE_ATTRS
+    .Attr("record_types: list(type) >= 1")
+    .Attr("record_shapes: list(shape) >= 1")
+    .Attr("whole_records: bool") OUTPUT_ATTRS.SetIsStateful()
+    .SetShapeFn(shape_inference::ScalarShape)
+    .Doc(absl::StrCat(R"doc(
+Yields batches of windows of one size, in a computed order of the windows.
+
+Parts, positions and sizes of the order count windows.
+
+window: Units of a window, units from one to the next, units of a record,
+  whether a shorter last window counts, and is filled up with 0, and which
+  records are read: the first and the one after the last, -1 for all.
+record_shapes: The shapes of records, with one more axis in front.
+whole_records: Whether a unit is a record and not a position.
+)doc",
+                      kOrderDoc, kFeatureDoc));
+
 REGISTER_OP("MillraceOrderedSequencesDataset")
     .Input("filenames: string")
     .Input("counts: int64")

@@ -1,5 +1,7 @@
 #include "ordered_files.h"
 
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
 #include "dataset_base.h"
 #include "tensorflow/core/framework/attr_value_util.h"
@@ -109,11 +111,12 @@ absl::Status OrderedFiles::ReadOf(OpKernelContext* ctx, const OrderRules& rules,
   table_ = entry_->table;
   kept_ = entry_->kept;
   examples_ = table_->records();
-  if (count != nullptr) TF_RETURN_IF_ERROR(count(entry_->each, &examples_));
   rules_.order.skipped = rules_.skipped.InOrder(entry_->each);
   rules_.order.counts = entry_->each;
-  if (count != nullptr && rules_.order.shuffling == Shuffling::kBuffer) {
-    return absl::InvalidArgumentError("buffers shuffle records alone");
+  if (count != nullptr) {
+    std::vector<int64_t>& each = rules_.order.counts;
+    TF_RETURN_IF_ERROR(count(entry_->each, &each));
+    examples_ = std::accumulate(each.begin(), each.end(), int64_t{0});
   }
   return CheckOrder();
 }

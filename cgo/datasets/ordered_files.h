@@ -77,9 +77,9 @@ class OrderedFiles {
   absl::Status Read(tensorflow::OpKernelContext* ctx, const OrderRules& rules,
                     RecordTables* tables = nullptr);
 
-  // Count computes how many examples the records of files make.
+  // Count computes how many examples the records of each file make.
   using Count = std::function<absl::Status(const std::vector<int64_t>& counts,
-                                           int64_t* examples)>;
+                                           std::vector<int64_t>* examples)>;
 
   // ReadOf is Read for an order of examples that are made of records: parts and
   // positions count examples.

@@ -10,46 +10,21 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "dataset_base.h"
-#include "ordered_files.h"
+#include "ordered_windows.h"
 #include "placed_record.h"
 #include "status.h"
-#include "window_spans.h"
 
 namespace millrace {
 namespace {
 
 using namespace tensorflow;  // NOLINT
 
-constexpr char kWindow[] = "window";
 constexpr char kGroup[] = "group";
-constexpr int64_t kWindowNumbers = 6;
 constexpr int64_t kCancelEvery = 64;  // records
-
-// ReadForm reads the rules for windows.
-absl::Status ReadForm(OpKernelContext* ctx, WindowForm* form) {
-  const Tensor* window;
-  TF_RETURN_IF_ERROR(ctx->input(kWindow, &window));
-  if (window->dims() != 1 || window->NumElements() != kWindowNumbers) {
-    return absl::InvalidArgumentError("want six numbers about windows");
-  }
-  const auto numbers = window->vec<int64_t>();
-  constexpr int64_t kMax = INT32_MAX;
-  TF_RETURN_IF_ERROR(CheckRange("size of windows", numbers(0), 1, kMax));
-  TF_RETURN_IF_ERROR(CheckRange("step of windows", numbers(1), 1, kMax));
-  TF_RETURN_IF_ERROR(CheckRange("units of records", numbers(2), 1, kMax));
-  TF_RETURN_IF_ERROR(CheckRange("first record", numbers(4), 0, INT64_MAX));
-  *form = {numbers(0), numbers(1),
-           numbers(2), numbers(3) != 0,
-           numbers(4), numbers(5) < 0 ? INT64_MAX : numbers(5)};
-  return absl::OkStatus();
-}
 
 class OrderedWindowsDataset : public TypedDataset {
  public:
-  struct Args {
-    OrderedFiles files;
-    std::shared_ptr<const WindowSpans> spans;
-    Tensor window;
+  struct Args : OrderedWindows {
     int64_t group = 0;  // records that are worth an element
   };
 
@@ -184,24 +159,9 @@ class OrderedWindowsDatasetOp : public data::DatasetOpKernel {
  protected:
   void MakeDataset(OpKernelContext* ctx, data::DatasetBase** output) override {
     OrderedWindowsDataset::Args args;
-    WindowForm form;
-    OP_REQUIRES_OK(ctx, ReadForm(ctx, &form));
     OP_REQUIRES_OK(ctx, data::ParseScalarArgument(ctx, kGroup, &args.group));
     OP_REQUIRES_OK(ctx, CheckRange(kGroup, args.group, 1, INT32_MAX));
-    const auto count = [&](const std::vector<int64_t>& counts, int64_t* n) {
-      int64_t records = 0, units = 0;
-      for (const int64_t c : counts) records += c;
-      if (__builtin_mul_overflow(records, form.each, &units)) {
-        return absl::InvalidArgumentError("the records have too many units");
-      }
-      args.spans = std::make_shared<WindowSpans>(form, counts);
-      *n = args.spans->size();
-      return absl::OkStatus();
-    };
-    OP_REQUIRES_OK(ctx, args.files.ReadOf(ctx, rules_, count));
-    const Tensor* window;
-    OP_REQUIRES_OK(ctx, ctx->input(kWindow, &window));
-    args.window = *window;
+    OP_REQUIRES_OK(ctx, args.Read(ctx, rules_));
     *output = new OrderedWindowsDataset(ctx, std::move(args));
   }
 

@@ -3,6 +3,7 @@
 #define MILLRACE_CGO_DATASETS_WINDOW_SPANS_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -53,6 +54,15 @@ class WindowSpans {
 
   // size returns how many windows there are.
   int64_t size() const { return starts_.back(); }
+
+  // InFiles returns how many windows each file has.
+  std::vector<int64_t> InFiles() const {
+    std::vector<int64_t> windows;
+    for (size_t i = 0; i < files_.size(); ++i) {
+      windows.push_back(starts_[i + 1] - starts_[i]);
+    }
+    return windows;
+  }
 
   // At returns a window below size().
   WindowSpan At(int64_t window) const {

@@ -143,7 +143,7 @@ func windowsTogether(t *target.Target) bool { return has[stage.Window](t) && !t.
 
 // cutsFilesNatively reports whether one operation reads files and cuts windows.
 func cutsFilesNatively(t *target.Target) bool {
-	return has[stage.Window](t) && decodesNatively(t) && t.Shuffling == nil
+	return has[stage.Window](t) && decodesNatively(t) && (t.Shuffling == nil || t.Engine.ComputesBuffers())
 }
 
 // prefetch makes batches before the loop requests them. If the run prefetches itself, a

@@ -80,10 +80,10 @@ func (c Choice) RunPrefetches() bool {
 	return c.Chunks == nil || c.CutsFiles()
 }
 
-// batchesInOrder reports whether one native operation makes batches of records in a computed
-// order.
+// batchesInOrder reports whether one native operation makes batches of records or windows in a
+// computed order.
 func batchesInOrder(c Choice) bool {
-	return c.ComputesOrder() && c.Native().Applied && c.Window == nil && c.Chunks == nil && c.Bucket == nil && !c.HasLists()
+	return c.ComputesOrder() && c.Native().Applied && c.Chunks == nil && c.Bucket == nil && !c.HasLists()
 }
 
 // A batch costs tf.data a fixed time (waking threads, calling functions), whatever is
@@ -176,7 +176,7 @@ func (c Choice) ParallelFiles(found *scan.Scan) (files, buffered int64) {
 	}
 	short := c.Own && known && element < handedOver
 	switch {
-	case !c.Sloppy && (c.ParallelReads == 1 || short):
+	case !c.AnyOrder() && (c.ParallelReads == 1 || short):
 		return 0, 0
 	case short:
 		return c.ParallelReads, max(c.InterleaveOut, manyBuffered)

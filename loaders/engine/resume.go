@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"millrace/loaders/size"
 	"millrace/loaders/spec"
 	"millrace/tfrecord"
 )
@@ -20,10 +21,23 @@ func (c Choice) Seeks() bool {
 	return c.Records != nil || seeksInBuffers(c)
 }
 
+// AnyOrder reports whether the speed of the files decides the order of the records. The config allows
+// that by sloppy_interleave, and it happens where tf.data mixes the files. Where a native operation
+// computes the order, waiting for a file costs nothing that another order would save.
+func (c Choice) AnyOrder() bool {
+	if !c.Sloppy || !c.Own {
+		return c.Sloppy
+	}
+	inOrder := *c.Spec
+	inOrder.Sloppy = false
+	c.Spec = &inOrder
+	return !c.ComputesBuffers()
+}
+
 // HoldsPositions reports whether the records that buckets hold have positions by which
 // they can be read again.
 func (c Choice) HoldsPositions() bool {
-	if c.Bucket == nil || c.Window != nil || c.Special != nil || c.Sloppy || c.BadRecords != nil || c.Filters() {
+	if c.Bucket == nil || c.Window != nil || c.Special != nil || c.AnyOrder() || c.BadRecords != nil || c.Filters() {
 		return false
 	}
 	return c.Records != nil || c.Manifest.Compression == tfrecord.None && !c.HasRemoteFiles()
@@ -33,7 +47,7 @@ func (c Choice) HoldsPositions() bool {
 // numbers by which they can be read. Then the numbers before a position are shuffled
 // again, and not the examples.
 func seeksInBuffers(c Choice) bool {
-	if c.Shuffle == nil || c.Sloppy || c.BadRecords != nil || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() {
+	if c.Shuffle == nil || c.AnyOrder() || c.BadRecords != nil || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() {
 		return false
 	}
 	if c.Window == nil {
@@ -55,7 +69,7 @@ func (c Choice) Replays() bool {
 	if c.Chunks != nil {
 		return c.Chunks.ShuffleChunks > 1 || !c.CutsFiles()
 	}
-	if c.Shuffle == nil || c.Bucket != nil || c.Sloppy || c.Seeks() {
+	if c.Shuffle == nil || c.Bucket != nil || c.AnyOrder() || c.Seeks() {
 		return false
 	}
 	return c.Window != nil || !c.HasRemoteFiles()
@@ -70,17 +84,25 @@ func (c Choice) NumbersElements() bool { return c.Replays() && (c.Chunks != nil 
 // CountsRead reports whether the rows of a plan with a filter carry their numbers among the
 // examples that the filter sees. So a run knows where it is, and how many are filtered.
 func CountsRead(c Choice) bool {
-	return c.Filters() && c.Bucket == nil && c.Special == nil && !c.Sloppy && !c.NumbersElements()
+	return c.Filters() && c.Bucket == nil && c.Special == nil && !c.AnyOrder() && !c.NumbersElements()
 }
 
 // ComputesBuffers reports whether the native operation computes the order in which
-// shuffle buffers give the records, and reads the records by their positions.
+// shuffle buffers give the records, or windows of one size, and reads these by their positions.
 func (c Choice) ComputesBuffers() bool {
-	if c.Shuffle == nil || c.Window != nil || c.Bucket != nil || !c.Seeks() {
+	switch {
+	case c.Shuffle == nil || c.Bucket != nil || !c.Seeks():
 		return false
+	case c.Window != nil:
+		return c.Native().Applied && c.EqualWindows() && c.Shuffle.Elements <= mostMixed/max(size.Example(c.Spec), 1)
 	}
 	return c.ReadsNatively() || c.ChecksNatively()
 }
+
+// mostMixed is the size in bytes of the windows in a buffer up to which the native operation reads
+// windows by their positions. The records that they are cut from stay decoded in memory meanwhile. With
+// more of them records would be read again for each of their windows.
+const mostMixed = 64 << 20
 
 // ComputesOrder reports whether the order of the records is computed before any of them
 // is read.

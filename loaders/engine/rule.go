@@ -71,7 +71,7 @@ func (c Choice) decide(r rewrite) Rewrite {
 // Rewrites lists the optimiser's decisions about the stages, and the reasons. No
 // rewrite changes a batch.
 func (c Choice) Rewrites() (list []Rewrite) {
-	for _, r := range []rewrite{native, parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, staticPad} {
+	for _, r := range []rewrite{native(), parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, staticPad} {
 		if r.shown == nil || r.shown(c) {
 			list = append(list, c.decide(r))
 		}
@@ -82,7 +82,7 @@ func (c Choice) Rewrites() (list []Rewrite) {
 // Native decides whether Millrace's own operations decode the records, or cut
 // windows from them, in place of TensorFlow's. Where files come one after
 // another, those operations read the files too.
-func (c Choice) Native() Rewrite { return c.decide(native) }
+func (c Choice) Native() Rewrite { return c.decide(native()) }
 
 // ParseBatches decides whether serialized records are batched before they are
 // parsed. A batch of Examples is then one tensor a feature, and every later

@@ -7,32 +7,36 @@ import (
 	"millrace/loaders/spec"
 )
 
-// native: Millrace's own operations read and decode records.
-var native = rewrite{name: "native", rules: []rule{
-	{when: func(c Choice) bool { return !c.Own }, why: "the library of dataset operations is not built for this runtime (millrace runtime native)"},
-	{when: special, why: "the loader type has a stage that TensorFlow's operations carry out"},
-	{when: singly, why: "the processing step SINGLE works on one example at a time"},
-	{stage: buckets, when: with(windows), why: "windows are put into buckets one by one"},
-	{stage: buckets, when: not(Choice.NativeTensors), why: "examples are put into buckets behind casts, slices, constants or measures that TensorFlow's operations make"},
-	{stage: buckets, applied: true, why: "records are decoded, put into buckets and padded to batches by one operation"},
+// native: Millrace's own operations read and decode records. It is a function, because the order that
+// a rule looks at depends on whether the operations read the files.
+func native() rewrite {
+	return rewrite{name: "native", rules: []rule{
+		{when: func(c Choice) bool { return !c.Own }, why: "the library of dataset operations is not built for this runtime (millrace runtime native)"},
+		{when: special, why: "the loader type has a stage that TensorFlow's operations carry out"},
+		{when: singly, why: "the processing step SINGLE works on one example at a time"},
+		{stage: buckets, when: with(windows), why: "windows are put into buckets one by one"},
+		{stage: buckets, when: not(Choice.NativeTensors), why: "examples are put into buckets behind casts, slices, constants or measures that TensorFlow's operations make"},
+		{stage: buckets, applied: true, why: "records are decoded, put into buckets and padded to batches by one operation"},
 
-	{stage: chunked, when: Choice.CutsFiles, applied: true, why: "files are read, checked, decoded, cut, padded and batched by one operation"},
-	{stage: chunked, applied: true, why: "sequences are cut, padded and batched by one operation"},
+		{stage: chunked, when: Choice.CutsFiles, applied: true, why: "files are read, checked, decoded, cut, padded and batched by one operation"},
+		{stage: chunked, applied: true, why: "sequences are cut, padded and batched by one operation"},
 
-	{stage: windows, when: byPlace, why: "windows that are read by their place are cut by TensorFlow's operations"},
-	{stage: windows, when: Choice.ChecksRecords, why: "every record is checked before windows are cut"},
-	{stage: windows, when: func(c Choice) bool { return c.Skips }, why: "bad records are skipped before windows are cut"},
-	{stage: windows, when: func(c Choice) bool { return c.Manifest.AllowVarLen }, why: "windows of SequenceExamples are cut by TensorFlow's operations"},
-	{stage: windows, when: lists, why: "windows of records that differ in length are cut by TensorFlow's operations"},
-	{stage: windows, when: remoteFiles, why: "windows are cut natively from files whose records are counted, so not from remote ones"},
-	{stage: windows, when: hasStrings, why: "windows of strings are cut by TensorFlow's operations"},
-	{stage: windows, applied: true, why: "files are read, checked and cut into windows by one operation"},
+		{stage: windows, when: Choice.ChecksRecords, why: "every record is checked before windows are cut"},
+		{stage: windows, when: func(c Choice) bool { return c.Skips }, why: "bad records are skipped before windows are cut"},
+		{stage: windows, when: func(c Choice) bool { return c.Manifest.AllowVarLen }, why: "windows of SequenceExamples are cut by TensorFlow's operations"},
+		{stage: windows, when: lists, why: "windows of records that differ in length are cut by TensorFlow's operations"},
+		{stage: windows, when: remoteFiles, why: "windows are cut natively from files whose records are counted, so not from remote ones"},
+		{stage: windows, when: hasStrings, why: "windows of strings are cut by TensorFlow's operations"},
+		{stage: windows, when: both(byPlace, not(Choice.EqualWindows)), why: "windows that are read by their place are cut by TensorFlow's operations"},
+		{stage: windows, when: byPlace, applied: true, why: "windows are read by their place, decoded and batched by one operation"},
+		{stage: windows, applied: true, why: "files are read, checked and cut into windows by one operation"},
 
-	{when: both(readsFiles, padsLists), applied: true, why: "files are read, checked, decoded and padded to batches by one operation"},
-	{when: readsFiles, applied: true, why: "files are read, checked and decoded into batches by one operation"},
-	{when: padsLists, applied: true, why: "records are decoded and padded to batches by one operation"},
-	{applied: true, why: "records are decoded into batches by one operation"},
-}}
+		{when: both(readsFiles, padsLists), applied: true, why: "files are read, checked, decoded and padded to batches by one operation"},
+		{when: readsFiles, applied: true, why: "files are read, checked and decoded into batches by one operation"},
+		{when: padsLists, applied: true, why: "records are decoded and padded to batches by one operation"},
+		{applied: true, why: "records are decoded into batches by one operation"},
+	}}
+}
 
 // parseBatches: serialized records are batched, and a batch is parsed at once.
 var parseBatches = rewrite{name: "parse_batches", rules: []rule{
@@ -47,7 +51,7 @@ var parseBatches = rewrite{name: "parse_batches", rules: []rule{
 
 // groupBatches: several batches are parsed at once.
 var groupBatches = rewrite{name: "group_batches", rules: []rule{
-	{when: does(native), why: "a batch costs the native operation no fixed time"},
+	{when: does(native()), why: "a batch costs the native operation no fixed time"},
 	{stage: windows, why: "windows are cut from blocks of a file, whatever the batch"},
 	{stage: chunked, why: "sequences are cut group by group, whatever the batch"},
 	{when: not(does(parseBatches)), why: "records are parsed one by one"},
@@ -63,6 +67,7 @@ var shuffleBytes = rewrite{name: "shuffle_bytes", rules: []rule{
 	{when: func(c Choice) bool { return byPlace(c) && c.Records.Shuffling != permutation.None }, why: "records come in their order"},
 	{when: not(with(shuffle)), why: "records are not shuffled"},
 	{stage: windows, why: "windows are shuffled, not records"},
+	{stage: windows, when: Choice.ComputesBuffers, applied: true, why: "the order follows from the seed and from how many windows there are, so numbers are shuffled, and windows are read by their place"},
 	{when: Choice.ComputesBuffers, applied: true, why: "the order follows from the seed and from how many records there are, so numbers are shuffled, and records are read by their place"},
 	{applied: true, why: parsesAlike},
 }}
@@ -94,11 +99,11 @@ var cutBlocks = rewrite{name: "cut_blocks", shown: with(windows), rules: []rule{
 var raggedRows = rewrite{name: "ragged_rows", shown: either(with(windows), with(chunked), lists, makesRows), rules: []rule{
 	{stage: windows, when: Choice.EqualWindows, why: "windows have one shape"},
 	{stage: windows, applied: true, why: "windows differ in length"},
-	{stage: chunked, when: does(native), why: "the native operation makes the tensors"},
+	{stage: chunked, when: does(native()), why: "the native operation makes the tensors"},
 	{stage: chunked, applied: true, why: "rows differ in length"},
 	{when: singly, why: "records are parsed one by one"},
 	{when: makesRows, applied: true, why: "processing steps make rows that differ in length"},
-	{when: both(does(native), Choice.NativeTensors), why: "the native operation makes the tensors"},
+	{when: both(does(native()), Choice.NativeTensors), why: "the native operation makes the tensors"},
 	{when: does(parseBatches), applied: true, why: "LISTS differ in length"},
 	{why: "records are parsed one by one"},
 }}

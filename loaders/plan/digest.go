@@ -75,7 +75,7 @@ func (p *Plan) batchKeys() map[string]string {
 		keys["files"] = fmt.Sprintf("%d with the digest %.12s", len(e.Files), sum)
 	}
 	maps.Copy(keys, p.Args)
-	if !p.Sloppy {
+	if !p.Engine().AnyOrder() {
 		maps.DeleteFunc(keys, func(key, _ string) bool { return slices.Contains(spec.PaceKeys, key) })
 	}
 	maps.DeleteFunc(keys, func(key, _ string) bool { return slices.Contains(spec.PlaceKeys, key) })
@@ -100,7 +100,7 @@ func cut(value string) string {
 // identified returns the explanation of everything that decides the batches of the
 // plan.
 func (p *Plan) identified() *Explanation {
-	if !p.Sloppy {
+	if !p.Engine().AnyOrder() {
 		p = p.withoutPace()
 	}
 	return p.whereverFilesAre()

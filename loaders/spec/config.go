@@ -73,7 +73,7 @@ type ExampleArgs struct {
 	NumShuffleBufferElements  int64 `json:"num_shuffle_buffer_elements" decl:"" doc:"The size of the shuffle buffer for records, or for windows with a sequence loader: 1 to 100000000. Required if shuffle is true, otherwise ignored."`
 	NumFilenamesShuffleBuffer int64 `json:"num_filenames_shuffle_buffer" decl:"" doc:"The size of the shuffle buffer for file names: 1 to 100000000. Required if shuffle is true, otherwise ignored."`
 	NumMixFiles               int64 `json:"num_mix_files" decl:"" doc:"How many files are read in turns, one record at a time: 1 to 1000. Required if shuffle is true, otherwise ignored."`
-	SloppyInterleave          bool  `json:"sloppy_interleave" decl:"default=false" doc:"Whether files may overtake one another. It is faster, and gives up the order."`
+	SloppyInterleave          bool  `json:"sloppy_interleave" decl:"default=false" doc:"Whether files may overtake one another where TensorFlow mixes them, so that the same seed may give another order. An order that is computed stays as it is."`
 	NumInterleaveOut          int64 `json:"num_interleave_out_buffer_elements" decl:"default=1,min=0,limit=100000000" doc:"How many records are buffered for each file that is being read. 0 means 1."`
 	NumInterleaveIn           int64 `json:"num_interleave_in_buffer_elements" decl:"default=1,min=0,limit=1000" doc:"How many files are opened ahead of those being read."`
 

@@ -2,9 +2,11 @@ package stage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"millrace/loaders/engine"
+	"millrace/loaders/processing"
 	"millrace/loaders/processing/batches"
 	"millrace/loaders/spec"
 )
@@ -13,17 +15,46 @@ import (
 type Step struct {
 	spec.Step
 	Key string // the step's location in the config
+
+	CutBy   *spec.Step // the step that cuts a part out of the image that this step decodes, if no other one reads it
+	Decoder *spec.Step // the step whose CutBy is this one
 }
 
 func steps(c engine.Choice) (list []Stage) {
-	for _, s := range c.Steps {
-		list = append(list, Step{s, fmt.Sprintf("args.processing_steps[%d]", s.Index)})
+	decoders := map[int]*spec.Step{} // by the index of the step that cuts
+	for i := range c.Steps {
+		x := Step{Step: c.Steps[i], Key: fmt.Sprintf("args.processing_steps[%d]", c.Steps[i].Index), Decoder: decoders[i]}
+		if cut, ok := cutOf(c.Steps, i); ok {
+			x.CutBy, decoders[cut] = &c.Steps[cut], &c.Steps[i]
+		}
+		list = append(list, x)
 	}
 	for _, b := range c.BatchSteps {
 		hidden := spec.Step{Type: b.Type, Action: b.Draws(), Index: b.Number, Random: true, Writes: b.DrawsName()}
-		list = append(list, Step{hidden, fmt.Sprintf("args.batch_steps[%d]", b.Index)})
+		list = append(list, Step{Step: hidden, Key: fmt.Sprintf("args.batch_steps[%d]", b.Index)})
 	}
 	return list
+}
+
+// cutOf returns the index of the step that cuts a part out of the image that step i decodes. There
+// is none if another step reads the image, or if the batch has it.
+func cutOf(steps []spec.Step, i int) (int, bool) {
+	if _, ok := steps[i].Action.(processing.Decoder); !ok {
+		return 0, false
+	}
+	image := steps[i].Writes
+	for k := i + 1; k < len(steps); k++ {
+		x := steps[k]
+		if !slices.Contains(x.Reads, image) {
+			if x.Writes == image || slices.Contains(x.Drops, image) {
+				return 0, false // nothing cuts it
+			}
+			continue
+		}
+		_, cuts := x.Action.(processing.Part)
+		return k, cuts && (x.Writes == image || slices.Contains(x.Drops, image))
+	}
+	return 0, false
 }
 
 // BatchSteps are the steps that work on whole batches.
@@ -65,6 +96,9 @@ func (s Step) Explain() Explained {
 	}
 	if len(s.Reads) != 1 || s.Reads[0] != s.Writes {
 		what += " -> " + s.Writes
+	}
+	if s.CutBy != nil {
+		what += fmt.Sprintf("; of a JPEG no more than the part that %s takes", s.CutBy.Type)
 	}
 	return Explained{Name: s.Type, What: what, Tensors: tensorsOf(s.Result())}
 }

@@ -29,6 +29,7 @@ const (
 	opOrderedSequences = "MillraceOrderedSequenceBatchDataset"
 	opOrderedRecords   = "MillraceOrderedRecordsDataset"
 	opOrderedWindows   = "MillraceOrderedWindowsDataset"
+	opWindowBatches    = "MillraceOrderedWindowBatchDataset"
 	opEpochSequences   = "MillraceOrderedSequencesDataset"
 
 	opCheckedOrderedExamples  = "MillraceJudgedOrderedExampleBatchDataset"

@@ -1,7 +1,9 @@
 package native
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"millrace"
 	"millrace/graph"
@@ -185,10 +187,45 @@ type WindowForm struct {
 func OrderedWindows(s *graph.Scope, order *Order, w WindowForm, group tfbridge.Output) *dataset.Dataset {
 	vector := func(d tfbridge.DataType) graph.Spec { return graph.Spec{DType: d, Shape: tfbridge.MakeShape(-1)} }
 	specs := []graph.Spec{vector(tfbridge.String), vector(tfbridge.Int64), vector(tfbridge.Int64)}
+	return add(s, opOrderedWindows, specs, order.attrs(), append(order.inputs(s, opOrderedWindows), w.input(s), group)...)
+}
+
+// input returns the form as an input of an operation.
+func (w WindowForm) input(s *graph.Scope) tfbridge.Output {
 	pad := int64(0)
 	if w.Pad {
 		pad = 1
 	}
-	window := s.Const([]int64{w.Size, w.Step, w.Each, pad, w.First, w.End})
-	return add(s, opOrderedWindows, specs, order.attrs(), append(order.inputs(s, opOrderedWindows), window, group)...)
+	return s.Const([]int64{w.Size, w.Step, w.Each, pad, w.First, w.End})
+}
+
+// OrderedWindowBatches returns batches of windows in a computed order, in which parts, sizes and
+// positions count windows: a tensor [rows, units, ...] for each feature. Features are numeric and have
+// a first axis, whose length is w.Each, or any if w.Each is 1: then a unit is a whole record. Up to
+// 128 MiB of decoded records are kept, and are not read again for their other windows. Each record
+// is checked when it is read. A bad one is a failure, as in [OrderedRecords].
+func OrderedWindowBatches(s *graph.Scope, order *Order, w WindowForm, features []Feature, o *OrderedOptions) *dataset.Dataset {
+	const op = opWindowBatches
+	limit.Between(1, limit.PaddedDimension).Check(s, op+": size of windows", w.Size)
+	static, inputs := order.batches(s, op, o)
+	all := decodeAttrs(s, op, features)
+	var windows, records []graph.Spec
+	for i := range features {
+		f := &features[i]
+		if f.Kind == Bytes || len(f.Shape) == 0 || f.Shape[0] != w.Each && w.Each != 1 {
+			s.UpdateErr(op, millrace.Errorf(millrace.ErrModel, "feature %q of shape %v: no numbers along a first axis of %d units", f.Key, f.Shape, w.Each))
+		}
+		if s.Err() != nil {
+			return none(s)
+		}
+		record := f.spec(-1)
+		dims := append([]int64{static, w.Size * (f.Shape[0] / w.Each)}, f.Shape[1:]...)
+		windows = append(windows, graph.Spec{DType: record.DType, Shape: tfbridge.MakeShape(dims...)})
+		records = append(records, record)
+	}
+	maps.Copy(all, order.attrs())
+	all["record_types"], all["record_shapes"], all["whole_records"] = graph.DTypes(records), graph.Shapes(records), w.Each == 1
+	const shared = 5 // the inputs before those of batches
+	inputs = slices.Insert(inputs, shared, tfbridge.Input(w.input(s)))
+	return add(s, op, windows, all, inputs...)
 }

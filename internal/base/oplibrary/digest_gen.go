@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "ea19dd8fc028a6f0"
+const digest = "44a9ec7c8bfd20d9"

@@ -28,9 +28,11 @@ const StepScope = "processing_step_"
 func newStep(p *Processor, s stage.Step) room { return step{s, p.Target} }
 
 func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int) {
-	s = s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
+	s = x.scope(s)
 	if part, ok := x.Action.(*tensors.Slice); ok {
 		values[x.Writes] = part.Batch(s, values[x.Reads[0]], lead)
+	} else if x.joins() {
+		values[x.Writes] = x.joined(s, values[x.Reads[0]])
 	} else if x.Filters() {
 		x.filter(s, values, lead)
 	} else if x.Writes != "" {
@@ -41,6 +43,39 @@ func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int)
 	for _, name := range x.Drops {
 		delete(values, name)
 	}
+}
+
+// scope returns the scope of the step's operations.
+func (x step) scope(s *graph.Scope) *graph.Scope {
+	return s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
+}
+
+// joins reports whether the step is a decoder, or a step that cuts a part out of an image, and the
+// two are built as one. A request gets the whole image decoded, so that a failure has the name of
+// the step that failed.
+func (x step) joins() bool { return (x.CutBy != nil || x.Decoder != nil) && !x.target.Requests }
+
+// joined builds the check of the bytes at the place of the decoder, and the rest at the place of the
+// step that cuts.
+func (x step) joined(s *graph.Scope, bytes tfbridge.Output) tfbridge.Output {
+	if s.Err() != nil {
+		return tfbridge.Output{}
+	}
+	site := x.site(s)
+	if x.CutBy != nil {
+		return x.Action.(processing.Decoder).Checked(site, bytes)
+	}
+	if x.Random {
+		site.Seed = seedOf(s, x.Index)
+	}
+	part := x.Action.(processing.Part)
+	image := x.Decoder.Action.(processing.Decoder).DecodePart(site, bytes, func(shape tfbridge.Output) (begin, size tfbridge.Output) {
+		return part.Cut(site, shape)
+	})
+	if s.Err() != nil {
+		return tfbridge.Output{}
+	}
+	return part.Finish(site, image)
 }
 
 // rows builds a step that makes rows which differ in length.
@@ -111,7 +146,7 @@ func (x step) keep(s *graph.Scope, values map[string]tfbridge.Output, lead int) 
 }
 
 func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
-	s = s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
+	s = x.scope(s)
 	if part, ok := x.Action.(*tensors.Slice); ok {
 		columns[x.Writes] = slice{part, x.Reads[0], x.Key, x.target}.rows(s, columns[x.Reads[0]])
 	} else if x.MakesRows() {

@@ -51,6 +51,15 @@ func (r *Records) Windows() *dataset.Dataset {
 	return native.OrderedWindows(r.Scope, r.NativeOrder(), native.WindowForm(order.WindowFormOf(r.Spec)), r.Group)
 }
 
+// WindowBatches yields batches of windows in the order of the plan.
+func (r *Records) WindowBatches(features []native.Feature, o *native.OrderedOptions) *dataset.Dataset {
+	config := r.Spec
+	if r.Shuffling != nil {
+		config = order.InFile(config)
+	}
+	return native.OrderedWindowBatches(r.Scope, r.NativeOrder(), native.WindowForm(order.WindowFormOf(config)), features, o)
+}
+
 // OrdersNatively reports whether the native operations read the records of an order,
 // and not Go. If a file's index ends before a damaged header, they would expect a
 // smaller file, and refuse it.

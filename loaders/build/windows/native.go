@@ -24,8 +24,14 @@ func (b *Builder) batchNative(d *dataset.Dataset) *dataset.Dataset {
 }
 
 // Native builds all stages up to the batches with one native operation, which reads the
-// files and cuts windows that are not shuffled.
+// files and cuts windows in the order of the files or in a computed order.
 func (b *Builder) Native() *dataset.Dataset {
+	if b.Engine.ComputesOrder() {
+		d := b.blocks.records.WindowBatches(b.blocks.parser.NativeFeatures(), &native.OrderedOptions{
+			BatchSize: b.batch.Size, Size: b.JoinedSize(), Drop: b.batch.Full(),
+		})
+		return b.batch.Finish(d, b.Numbered)
+	}
 	equal, joined := b.Engine.EqualWindows(), b.Engine.JoinsWindows()
 	o := b.nativeOptions()
 	o.Epochs, o.Threads = b.Repeat.Epochs, b.Parse.Parallel

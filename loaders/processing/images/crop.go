@@ -23,12 +23,17 @@ func (a *CenterCropArgs) Check(c *processing.Context) processing.Step {
 		return nil
 	}
 	to := processing.Tensor{DType: t.DType, Shape: resized(t, hw)}
-	return processing.Fold{What: fmt.Sprintf("%d by %d", hw[0], hw[1]), To: to, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		var begin [2]graph.Tensor
-		for i := range begin {
-			begin[i] = b.Dim(in[0], int64(i)).Sub(b.Const(hw[i])).FloorDiv(b.Const(int32(2)))
+	return processing.Part{What: fmt.Sprintf("%d by %d", hw[0], hw[1]), To: to, Cut: func(b *processing.Site, shape tfbridge.Output) (begin, size tfbridge.Output) {
+		if b.Err() != nil {
+			return begin, size
 		}
-		return b.Shaped(crop(b, in[0], begin, [2]graph.Tensor{b.Tensor(b.Const(hw[0])), b.Tensor(b.Const(hw[1]))}), to.Shape)
+		wanted := b.Const([]int32{hw[0], hw[1]})
+		rest := b.Op1("Sub", nil, graph.Subscript(b.Scope, shape, graph.Until(2)), wanted)
+		half := b.Op1("FloorDiv", nil, rest, b.Const(int32(2)))
+		joined := func(x tfbridge.Output, last int32) tfbridge.Output {
+			return b.Op1("ConcatV2", nil, tfbridge.OutputList{x, b.Const([]int32{last})}, b.Const(int32(0)))
+		}
+		return joined(half, 0), joined(wanted, -1)
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"millrace/dtype"
+	"millrace/graph"
 	"millrace/internal/base/bytecheck"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
@@ -37,12 +38,73 @@ func (a *DecodeImageArgs) Check(c *processing.Context) processing.Step {
 	if channels == 0 {
 		channels = -1
 	}
-	to := processing.Tensor{DType: d, Shape: []int64{-1, -1, channels}}
-	return processing.Fold{What: fmt.Sprintf("%d channels of %s", a.Channels, d), To: to, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		spec := &bytecheck.Spec{Op: "DecodeImage", DType: d, Channels: a.Channels, First: true, Limit: b.DecodeLimit}
-		image := b.Op1("DecodeImage", map[string]any{"channels": a.Channels, "dtype": d, "expand_animations": false}, b.Checked("decode_image", in[0], spec))
-		return b.Shaped(image, to.Shape)
+	return newDecoder(a.Channels, processing.Tensor{DType: d, Shape: []int64{-1, -1, channels}})
+}
+
+// newDecoder returns the step. channels is 0 for as many as the image has.
+func newDecoder(channels int64, to processing.Tensor) processing.Step {
+	checked := func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
+		return b.Checked("decode_image", x, &bytecheck.Spec{Op: "DecodeImage", DType: to.DType, Channels: channels, First: true, Limit: b.DecodeLimit})
+	}
+	whole := func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
+		return b.Op1("DecodeImage", map[string]any{"channels": channels, "dtype": to.DType, "expand_animations": false}, x)
+	}
+	fold := processing.Fold{What: fmt.Sprintf("%d channels of %s", channels, to.DType), To: to, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+		return b.Shaped(whole(b, checked(b, in[0])), to.Shape)
 	}}
+	if to.DType != dtype.Uint8 || channels == 4 {
+		return fold // DecodeAndCropJpeg makes nothing else
+	}
+	return processing.Decoder{Fold: fold, Checked: checked, DecodePart: func(b *processing.Site, x tfbridge.Output, cut func(tfbridge.Output) (begin, size tfbridge.Output)) tfbridge.Output {
+		return b.Shaped(decodePart(b, x, channels, whole, cut), to.Shape)
+	}}
+}
+
+// margin is how many pixels around a part are decoded with it. JPEG stores colours at half the
+// resolution, so a pixel at an edge has its colour from pixels on both sides of the edge.
+const margin = 4
+
+// decodePart decodes a part of an image: of a JPEG no more than the part, of other formats the image.
+// A JPEG without its end is decoded as a whole, so that it is refused wherever the part is.
+//
+// Switch and Merge choose. If would need the optimizer of TensorFlow in a function of tf.data.
+func decodePart(b *processing.Site, x tfbridge.Output, channels int64, whole func(*processing.Site, tfbridge.Output) tfbridge.Output, cut func(shape tfbridge.Output) (begin, size tfbridge.Output)) tfbridge.Output {
+	end := b.Op1("StringJoin", nil, tfbridge.OutputList{b.Const("  "), x}) // never shorter than what is looked at
+	isJPEG := b.Op1("LogicalAnd", nil,
+		b.Op1("Equal", nil, b.Op1("Substr", nil, x, b.Const(int32(0)), b.Const(int32(3))), b.Const("\xff\xd8\xff")),
+		b.Op1("Equal", nil, b.Op1("Substr", nil, end, b.Const(int32(-2)), b.Const(int32(2))), b.Const("\xff\xd9")))
+	ways := b.Op("Switch", nil, x, isJPEG)
+	if b.Err() != nil {
+		return tfbridge.Output{}
+	}
+	image := whole(b, ways[0])
+	begin, size := cut(b.Op1("Shape", map[string]any{"out_type": tfbridge.Int32}, image))
+	other := b.Op1("Slice", nil, image, begin, size)
+
+	shape := b.Op1("ExtractJpegShape", map[string]any{"output_type": tfbridge.Int32}, ways[1])
+	begin, size = cut(shape)
+	part := cropJPEG(b, ways[1], channels, shape, begin, size)
+	if b.Err() != nil {
+		return tfbridge.Output{}
+	}
+	return b.Op("Merge", nil, tfbridge.OutputList{other, part})[0]
+}
+
+// cropJPEG decodes the part of a JPEG that begins at a pixel and has a size.
+func cropJPEG(b *processing.Site, x tfbridge.Output, channels int64, shape, begin, size tfbridge.Output) tfbridge.Output {
+	two := func(v tfbridge.Output) graph.Tensor { return b.Tensor(graph.Subscript(b.Scope, v, graph.Until(2))) }
+	if b.Err() != nil {
+		return tfbridge.Output{}
+	}
+	from, some := two(begin), two(size)
+	outer := from.Sub(int32(margin)).Maximum(int32(0))
+	end := from.Add(some).Add(int32(margin)).Minimum(two(shape))
+	window := b.Op1("ConcatV2", nil, tfbridge.OutputList{outer.Output(), end.Sub(outer).Output()}, b.Const(int32(0)))
+	image := b.Op1("DecodeAndCropJpeg", map[string]any{"channels": channels}, x, window)
+	all := func(v graph.Tensor, last int32) tfbridge.Output {
+		return b.Op1("ConcatV2", nil, tfbridge.OutputList{v.Output(), b.Const([]int32{last})}, b.Const(int32(0)))
+	}
+	return b.Op1("Slice", nil, image, all(from.Sub(outer), 0), all(some, -1))
 }
 
 // sizeArg reads a size, [height, width].

@@ -41,20 +41,20 @@ func (a *RandomResizedCropArgs) Check(c *processing.Context) processing.Step {
 	}
 	r := resampling{method: a.Method}
 	what := fmt.Sprintf("%d by %d, %s, scale %v to %v, ratio %v to %v", hw[0], hw[1], a.Method, scale[0], scale[1], ratio[0], ratio[1])
-	return processing.Fold{What: what, To: to, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		shape := b.Op1("Shape", map[string]any{"out_type": tfbridge.Int32}, in[0])
+	cut := func(b *processing.Site, shape tfbridge.Output) (begin, size tfbridge.Output) {
 		if b.Err() != nil {
-			return tfbridge.Output{}
+			return begin, size
 		}
-		whole := b.Const([][][]float32{{{0, 0, 1, 1}}})
 		box := b.Op("StatelessSampleDistortedBoundingBox", map[string]any{
 			"aspect_ratio_range": ratio[:], "area_range": scale[:], "max_attempts": int64(100), "use_image_if_no_bounding_boxes": true,
-		}, shape, whole, b.Const(float32(0)), b.Seed)
+		}, shape, b.Const([][][]float32{{{0, 0, 1, 1}}}), b.Const(float32(0)), b.Seed)
 		if b.Err() != nil {
-			return tfbridge.Output{}
+			return begin, size
 		}
-		part := b.Op1("Slice", nil, in[0], box[0], box[1])
-		return b.Shaped(r.resize(b, part, b.Const(hw[:])), to.Shape)
+		return box[0], box[1]
+	}
+	return processing.Part{What: what, To: to, Cut: cut, Rest: func(b *processing.Site, part tfbridge.Output) tfbridge.Output {
+		return r.resize(b, part, b.Const(hw[:]))
 	}}
 }
 

@@ -28,11 +28,10 @@ func (a *LogArgs) Check(c *processing.Context) processing.Step {
 	if a.Offset != nil {
 		what = fmt.Sprintf("of x plus %v", offset)
 	}
-	return processing.Fold{What: what, To: t.Tensor, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
-		x := in[0] // on single examples: see function single
+	return packed(what, t, func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
 		if what != "" {
 			x = b.Tensor(x).Add(b.Scalar(offset, t.DType)).Output()
 		}
 		return b.Op1("Log", nil, x)
-	}}
+	})
 }

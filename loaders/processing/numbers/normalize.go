@@ -47,7 +47,11 @@ func (a *NormalizeArgs) Check(c *processing.Context) processing.Step {
 			return nil
 		}
 	}
-	return &normalize{t.Tensor, mean, std, listed || also}
+	n := &normalize{t.Tensor, mean, std, listed || also}
+	if !n.Elementwise() && len(t.Shape) == 1 && t.Shape[0] >= 0 {
+		return processing.Batched{What: n.Explain(), To: n.Out(), Func: func(b *processing.Site, in []tfbridge.Output, _ int) tfbridge.Output { return n.Build(b, in) }}
+	}
+	return n
 }
 
 // numbers reads one of the arguments.
