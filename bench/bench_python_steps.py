@@ -88,10 +88,12 @@ def table(words):
 
 
 def texts(job, tuned):
+    vocabulary = table(job["words"])
+
     def batch(records):
         made = tf.io.parse_example(records, TEXT)
         words = tf.strings.split(tf.strings.lower(made["x"]))[:, :64]
-        return tf.ragged.map_flat_values(table(job["words"]).lookup, words).to_tensor(), made["y"]
+        return tf.ragged.map_flat_values(vocabulary.lookup, words).to_tensor(), made["y"]
 
     return common.records(job["folder"]).batch(job["batch"]).map(batch, num_parallel_calls=settings(tuned)[0])
 

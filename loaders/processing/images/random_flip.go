@@ -1,0 +1,43 @@
+package images
+
+import (
+	"millrace/graph"
+	"millrace/graph/image"
+	"millrace/loaders/decl"
+	"millrace/loaders/processing"
+	"millrace/tfbridge"
+)
+
+// RandomFlipLeftRightArgs are the arguments of a step of type random_flip_left_right, which has none.
+type RandomFlipLeftRightArgs struct{ decl.Object }
+
+// Check returns a step that is tf.image.stateless_random_flip_left_right.
+func (*RandomFlipLeftRightArgs) Check(c *processing.Context) processing.Step {
+	return randomFlip(c, image.Image.FlipLeftRight)
+}
+
+// RandomFlipUpDownArgs are the arguments of a step of type random_flip_up_down, which has none.
+type RandomFlipUpDownArgs struct{ decl.Object }
+
+// Check returns a step that is tf.image.stateless_random_flip_up_down.
+func (*RandomFlipUpDownArgs) Check(c *processing.Context) processing.Step {
+	return randomFlip(c, image.Image.FlipUpDown)
+}
+
+// randomFlip returns a step that flips an image with probability one half. Switch and Merge choose, so
+// that no image is flipped for nothing, and none copied to choose it.
+func randomFlip(c *processing.Context, flip func(image.Image) image.Image) processing.Step {
+	t, ok := imageIn(c)
+	if !ok {
+		return nil
+	}
+	return processing.Fold{To: t.Tensor, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+		chance := graph.StatelessRandomUniform(b.Scope, b.Const([]int64{}), b.Seed)
+		ways := b.Op("Switch", nil, in[0], b.Op1("Less", nil, chance, b.Const(float32(0.5))))
+		if b.Err() != nil {
+			return tfbridge.Output{}
+		}
+		flipped := flip(image.New(b.Scope, ways[1])).Output()
+		return b.Shaped(b.Op("Merge", nil, tfbridge.OutputList{ways[0], flipped})[0], t.Shape)
+	}}
+}
