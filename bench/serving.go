@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -234,4 +235,21 @@ func sameAnswers(ours, theirs []byte) error {
 		return fmt.Errorf("millrace answers %s, Python %s", ours, theirs)
 	}
 	return nil
+}
+
+// run measures and reports only servers.
+func (s *serving) run(ctx context.Context, o settings, out io.Writer) (bool, error) {
+	rounds, err := repeat(o.rounds, func() (r round, err error) {
+		r.Serving, err = s.measure(ctx)
+		return r, err
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := writeResults(filepath.Join(o.dir, "results-serving.json"), rounds); err != nil {
+		return false, err
+	}
+	met := table(out, rounds, servingRows())
+	explainServing(out, rounds)
+	return met, nil
 }

@@ -36,8 +36,8 @@ struct WindowRows {
   bool whole_records = false;
   int64_t positions = 1;           // units per record
   std::vector<size_t> unit_bytes;  // per feature
-  std::vector<size_t> offsets;     // of each feature in a decoded record
-  size_t record_bytes = 0;         // of a decoded record
+  std::vector<size_t> offsets;     // where a decoded record has each feature
+  size_t record_bytes = 0;         // the size of a decoded record
 
   absl::Status Read(OpKernelConstruction* ctx) {
     TF_RETURN_IF_ERROR(spec.Read(ctx, kRecordShapes, kRecordTypes));

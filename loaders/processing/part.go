@@ -57,6 +57,6 @@ type Decoder struct {
 	// Checked adds the check of the bytes; see [Site.Checked].
 	Checked func(b *Site, bytes tfbridge.Output) tfbridge.Output
 
-	// DecodePart decodes the part that cut returns of bytes that were checked. cut is that of a [Part].
+	// DecodePart decodes the part that cut returns of bytes that were checked. cut is the Cut of a [Part].
 	DecodePart func(b *Site, bytes tfbridge.Output, cut func(shape tfbridge.Output) (begin, size tfbridge.Output)) tfbridge.Output
 }
