@@ -185,6 +185,22 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 	return runTogether(ctx, s, ways, out)
 }
 
+// runSweep measures the settings of a table whose names have a text.
+func runSweep(ctx context.Context, s sides, table sweepTable, o settings, out io.Writer) (bool, error) {
+	w, err := prepareSweep(ctx, s, table, o.setting)
+	if err != nil {
+		return false, err
+	}
+	for range o.rounds {
+		for _, r := range w.settings {
+			if err := w.measure(ctx, r); err != nil {
+				return false, fmt.Errorf("%s: %w", r.name, err)
+			}
+		}
+	}
+	return w.report(out), nil
+}
+
 // runTogether measures the parts of the whole benchmark: all of them, or the one that -only
 // names.
 func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bool, error) {

@@ -59,22 +59,6 @@ type sweepRow struct {
 	way    string // Python's fastest
 }
 
-// runSweep measures the settings of a table whose names have a text.
-func runSweep(ctx context.Context, s sides, table sweepTable, o settings, out io.Writer) (bool, error) {
-	w, err := prepareSweep(ctx, s, table, o.setting)
-	if err != nil {
-		return false, err
-	}
-	for range o.rounds {
-		for _, r := range w.settings {
-			if err := w.measure(ctx, r); err != nil {
-				return false, fmt.Errorf("%s: %w", r.name, err)
-			}
-		}
-	}
-	return w.report(out), nil
-}
-
 // prepareSweep makes the files.
 func prepareSweep(ctx context.Context, s sides, table sweepTable, filter string) (*sweep, error) {
 	w := &sweep{sides: s, script: table.script}

@@ -158,7 +158,7 @@ func photo(t *testing.T, width, height int, encode func(w io.Writer, m image.Ima
 }
 
 // Where only a step that cuts reads a decoded image, no more of a JPEG is decoded than the part. The
-// values are those of the image decoded as a whole, for all formats and steps, and a plan says so.
+// values equal the part of the image decoded as a whole, for all formats and steps, and a plan says so.
 func TestDecodedParts(t *testing.T) {
 	testruntime.Need(t)
 	encoders := []func(w io.Writer, m image.Image) error{

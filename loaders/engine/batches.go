@@ -176,7 +176,7 @@ func (c Choice) ParallelFiles(found *scan.Scan) (files, buffered int64) {
 	}
 	short := c.Own && known && element < handedOver
 	switch {
-	case !c.AnyOrder() && (c.ParallelReads == 1 || short):
+	case !AnyOrder(c) && (c.ParallelReads == 1 || short):
 		return 0, 0
 	case short:
 		return c.ParallelReads, max(c.InterleaveOut, manyBuffered)

@@ -24,7 +24,7 @@ func (c Choice) Seeks() bool {
 // AnyOrder reports whether the speed of the files decides the order of the records. The config allows
 // that by sloppy_interleave, and it happens where tf.data mixes the files. Where a native operation
 // computes the order, waiting for a file costs nothing that another order would save.
-func (c Choice) AnyOrder() bool {
+func AnyOrder(c Choice) bool {
 	if !c.Sloppy || !c.Own {
 		return c.Sloppy
 	}
@@ -37,7 +37,7 @@ func (c Choice) AnyOrder() bool {
 // HoldsPositions reports whether the records that buckets hold have positions by which
 // they can be read again.
 func (c Choice) HoldsPositions() bool {
-	if c.Bucket == nil || c.Window != nil || c.Special != nil || c.AnyOrder() || c.BadRecords != nil || c.Filters() {
+	if c.Bucket == nil || c.Window != nil || c.Special != nil || AnyOrder(c) || c.BadRecords != nil || c.Filters() {
 		return false
 	}
 	return c.Records != nil || c.Manifest.Compression == tfrecord.None && !c.HasRemoteFiles()
@@ -47,7 +47,7 @@ func (c Choice) HoldsPositions() bool {
 // numbers by which they can be read. Then the numbers before a position are shuffled
 // again, and not the examples.
 func seeksInBuffers(c Choice) bool {
-	if c.Shuffle == nil || c.AnyOrder() || c.BadRecords != nil || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() {
+	if c.Shuffle == nil || AnyOrder(c) || c.BadRecords != nil || c.Manifest.Compression != tfrecord.None || c.HasRemoteFiles() {
 		return false
 	}
 	if c.Window == nil {
@@ -69,7 +69,7 @@ func (c Choice) Replays() bool {
 	if c.Chunks != nil {
 		return c.Chunks.ShuffleChunks > 1 || !c.CutsFiles()
 	}
-	if c.Shuffle == nil || c.Bucket != nil || c.AnyOrder() || c.Seeks() {
+	if c.Shuffle == nil || c.Bucket != nil || AnyOrder(c) || c.Seeks() {
 		return false
 	}
 	return c.Window != nil || !c.HasRemoteFiles()
@@ -84,7 +84,7 @@ func (c Choice) NumbersElements() bool { return c.Replays() && (c.Chunks != nil 
 // CountsRead reports whether the rows of a plan with a filter carry their numbers among the
 // examples that the filter sees. So a run knows where it is, and how many are filtered.
 func CountsRead(c Choice) bool {
-	return c.Filters() && c.Bucket == nil && c.Special == nil && !c.AnyOrder() && !c.NumbersElements()
+	return c.Filters() && c.Bucket == nil && c.Special == nil && !AnyOrder(c) && !c.NumbersElements()
 }
 
 // ComputesBuffers reports whether the native operation computes the order in which

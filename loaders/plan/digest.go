@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/loaders/engine"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage"
 )
@@ -75,7 +76,7 @@ func (p *Plan) batchKeys() map[string]string {
 		keys["files"] = fmt.Sprintf("%d with the digest %.12s", len(e.Files), sum)
 	}
 	maps.Copy(keys, p.Args)
-	if !p.Engine().AnyOrder() {
+	if !engine.AnyOrder(p.Engine()) {
 		maps.DeleteFunc(keys, func(key, _ string) bool { return slices.Contains(spec.PaceKeys, key) })
 	}
 	maps.DeleteFunc(keys, func(key, _ string) bool { return slices.Contains(spec.PlaceKeys, key) })
@@ -100,7 +101,7 @@ func cut(value string) string {
 // identified returns the explanation of everything that decides the batches of the
 // plan.
 func (p *Plan) identified() *Explanation {
-	if !p.Engine().AnyOrder() {
+	if !engine.AnyOrder(p.Engine()) {
 		p = p.withoutPace()
 	}
 	return p.whereverFilesAre()

@@ -62,3 +62,18 @@ func (b *Site) PadAfter(x tfbridge.Output, last int, n graph.Tensor) tfbridge.Ou
 	}
 	return b.Op1("Pad", nil, x, pads)
 }
+
+// When returns f(x) where cond, a bool scalar, is true, and x elsewhere. The operations of f run only
+// in the first case. It adds Switch and Merge: an If or Case would call a function, which needs TensorFlow's
+// optimizer in a dataset, and a thread of its pool while the caller holds one.
+func (b *Site) When(cond, x tfbridge.Output, f func(x tfbridge.Output) tfbridge.Output) tfbridge.Output {
+	ways := b.Op("Switch", nil, x, cond)
+	if b.Err() != nil {
+		return tfbridge.Output{}
+	}
+	made := f(ways[1])
+	if b.Err() != nil {
+		return tfbridge.Output{}
+	}
+	return b.Op("Merge", nil, tfbridge.OutputList{ways[0], made})[0]
+}

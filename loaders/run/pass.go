@@ -185,7 +185,7 @@ func (p *pass) Failed(ctx context.Context, err error) error {
 		return io.EOF
 	}
 	once := p.retrying || p.group <= p.pipe.retryGroupSize && !p.restored
-	if once || p.pipe.Plan.Engine().AnyOrder() || !dataFault(err) {
+	if once || engine.AnyOrder(p.pipe.Plan.Engine()) || !dataFault(err) {
 		return p.pipe.explain(ctx, err)
 	}
 	p.retrying = true

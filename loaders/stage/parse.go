@@ -26,7 +26,7 @@ type Parse struct {
 func parse(c engine.Choice) []Stage {
 	return []Stage{Parse{
 		Features: c.SortedFeatures(), Primaries: c.Primaries, Tensors: primaries(c), SequenceExamples: c.Manifest.AllowVarLen,
-		Lists: c.HasLists(), DecodeLimit: c.DecodeLimit, MultiLoad: c.MultiLoad, Parallel: c.ParallelParses, Sloppy: c.AnyOrder(),
+		Lists: c.HasLists(), DecodeLimit: c.DecodeLimit, MultiLoad: c.MultiLoad, Parallel: c.ParallelParses, Sloppy: engine.AnyOrder(c),
 	}}
 }
 

@@ -40,7 +40,7 @@ func read(c engine.Choice) []Stage {
 	if c.Records != nil {
 		return []Stage{ReadByPlace{reading, *c.Records, len(c.Mixture)}}
 	}
-	r := Read{Reading: reading, Sloppy: c.AnyOrder(), OpenAhead: c.InterleaveIn, Buffered: c.InterleaveOut}
+	r := Read{Reading: reading, Sloppy: engine.AnyOrder(c), OpenAhead: c.InterleaveIn, Buffered: c.InterleaveOut}
 	if c.Shuffle != nil {
 		r.MixFiles = c.Shuffle.MixFiles
 	}

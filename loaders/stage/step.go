@@ -21,7 +21,7 @@ type Step struct {
 }
 
 func steps(c engine.Choice) (list []Stage) {
-	decoders := map[int]*spec.Step{} // by the index of the step that cuts
+	decoders := map[int]*spec.Step{} // keys: indexes of the steps that cut
 	for i := range c.Steps {
 		x := Step{Step: c.Steps[i], Key: fmt.Sprintf("args.processing_steps[%d]", c.Steps[i].Index), Decoder: decoders[i]}
 		if cut, ok := cutOf(c.Steps, i); ok {
@@ -76,10 +76,13 @@ func (b BatchSteps) Explain() Explained {
 	return Explained{Name: "batch_steps", What: strings.Join(all, "; ")}
 }
 
+// DrawsForBatch reports whether the step makes what a step on whole batches draws for an example.
+func (s Step) DrawsForBatch() bool { return strings.HasPrefix(s.Key, "args.batch_steps") }
+
 // Explain describes the step: its input, its parameters, and the tensor that it makes if
 // that has another name.
 func (s Step) Explain() Explained {
-	if strings.HasPrefix(s.Key, "args.batch_steps") {
+	if s.DrawsForBatch() {
 		return Explained{Name: s.Type, What: s.Action.Explain()}
 	}
 	if s.Filters() {

@@ -225,7 +225,7 @@ func OrderedWindowBatches(s *graph.Scope, order *Order, w WindowForm, features [
 	}
 	maps.Copy(all, order.attrs())
 	all["record_types"], all["record_shapes"], all["whole_records"] = graph.DTypes(records), graph.Shapes(records), w.Each == 1
-	const shared = 5 // the inputs before those of batches
+	const shared = 5 // inputs that all operations over an order have
 	inputs = slices.Insert(inputs, shared, tfbridge.Input(w.input(s)))
 	return add(s, op, windows, all, inputs...)
 }

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "44a9ec7c8bfd20d9"
+const digest = "64822126ac1dd306"

@@ -130,9 +130,9 @@ func (t *Target) AddFeeds() {
 // may overtake each other.
 //
 // The operations of an example are not run in one thread, although that takes a third of the
-// time from small steps: TensorFlow then waits for Case and other operations with functions in
-// the thread, and such functions need another thread of the same pool. With as many examples as
-// threads, all wait for ever.
+// time from small steps: TensorFlow's executor for one thread has no Switch, by which steps choose, and
+// waits for Case and other operations with functions while it holds the thread that these need.
+// With as many examples as threads, all wait for ever.
 func (t *Target) MapOptions() *dataset.MapOptions {
 	if t.Parse.Parallel == 1 && t.StepsSingly() {
 		return &dataset.MapOptions{Parallel: min(int64(runtime.NumCPU()), maxParallel), Sloppy: t.Parse.Sloppy}

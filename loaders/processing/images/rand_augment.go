@@ -41,27 +41,27 @@ func (a *RandAugmentArgs) Check(c *processing.Context) processing.Step {
 		drawn := graph.StatelessRandomUniform(b.Scope, b.Const([]int32{int32(n), 2}), b.Seed)
 		x := in[0]
 		for i := range n {
-			x = augment(b.Scope, x, graph.Subscript(b.Scope, drawn, graph.At(i)), level)
+			x = augment(b, x, graph.Subscript(b.Scope, drawn, graph.At(i)), level)
 		}
 		return b.Shaped(x, t.Shape)
 	}}
 }
 
 // augment carries out the operation that a row of two draws says.
-func augment(s *graph.Scope, x, drawn tfbridge.Output, level float64) tfbridge.Output {
-	if s.Err() != nil {
+func augment(b *processing.Site, x, drawn tfbridge.Output, level float64) tfbridge.Output {
+	if b.Err() != nil {
 		return tfbridge.Output{}
 	}
-	which := graph.NewTensor(s, graph.Subscript(s, drawn, graph.At(0))).Mul(float32(len(augmentations))).Cast(tfbridge.Int32).Output()
+	s := b.Scope
+	which := graph.NewTensor(s, graph.Subscript(s, drawn, graph.At(0))).Mul(float32(1 + len(augmentations))).Cast(tfbridge.Int32).Output()
 	negative := s.Op1("Less", nil, graph.Subscript(s, drawn, graph.At(1)), s.Const(float32(0.5)))
 	sign := s.Op1("SelectV2", nil, negative, s.Const(float32(-1)), s.Const(float32(1)))
-	branches := make([]graph.Branch, len(augmentations))
 	for i, do := range augmentations {
-		branches[i] = func(s *graph.Scope) []tfbridge.Output {
-			return []tfbridge.Output{do(&augmentation{s, graph.NewTensor(s, x), level, graph.NewTensor(s, sign)})}
-		}
+		x = b.When(s.Op1("Equal", nil, which, s.Const(int32(1+i))), x, func(x tfbridge.Output) tfbridge.Output {
+			return do(&augmentation{s, graph.NewTensor(s, x), level, graph.NewTensor(s, sign)})
+		})
 	}
-	return graph.Case(s, which, branches...)[0]
+	return x
 }
 
 // augmentation is an operation on an image of bytes.
@@ -72,9 +72,9 @@ type augmentation struct {
 	sign  graph.Tensor // -1 or 1, a float32 scalar
 }
 
-// augmentations are the operations, in the order of the draws.
+// augmentations are the operations, in the order of the draws. The first draw is none of them, and
+// leaves the image as it is.
 var augmentations = []func(a *augmentation) tfbridge.Output{
-	func(a *augmentation) tfbridge.Output { return graph.Identity(a.Scope, a.x.Output()) },
 	(*augmentation).autoContrast, (*augmentation).equalize, (*augmentation).rotate, (*augmentation).solarize,
 	(*augmentation).color, (*augmentation).posterize, (*augmentation).contrast, (*augmentation).brightness, (*augmentation).sharpness,
 	func(a *augmentation) tfbridge.Output { return a.shear(1) },

@@ -24,8 +24,7 @@ func (*RandomFlipUpDownArgs) Check(c *processing.Context) processing.Step {
 	return randomFlip(c, image.Image.FlipUpDown)
 }
 
-// randomFlip returns a step that flips an image with probability one half. Switch and Merge choose, so
-// that no image is flipped for nothing, and none copied to choose it.
+// randomFlip returns a step that flips an image with probability one half.
 func randomFlip(c *processing.Context, flip func(image.Image) image.Image) processing.Step {
 	t, ok := imageIn(c)
 	if !ok {
@@ -33,11 +32,7 @@ func randomFlip(c *processing.Context, flip func(image.Image) image.Image) proce
 	}
 	return processing.Fold{To: t.Tensor, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 		chance := graph.StatelessRandomUniform(b.Scope, b.Const([]int64{}), b.Seed)
-		ways := b.Op("Switch", nil, in[0], b.Op1("Less", nil, chance, b.Const(float32(0.5))))
-		if b.Err() != nil {
-			return tfbridge.Output{}
-		}
-		flipped := flip(image.New(b.Scope, ways[1])).Output()
-		return b.Shaped(b.Op("Merge", nil, tfbridge.OutputList{ways[0], flipped})[0], t.Shape)
+		flips := b.Op1("Less", nil, chance, b.Const(float32(0.5)))
+		return b.Shaped(b.When(flips, in[0], func(x tfbridge.Output) tfbridge.Output { return flip(image.New(b.Scope, x)).Output() }), t.Shape)
 	}}
 }

@@ -24,16 +24,12 @@ func (*RandomRotate90Args) Check(c *processing.Context) processing.Step {
 	}
 	return processing.Fold{To: to, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 		turns := graph.StatelessRandomUniformInt(b.Scope, b.Const([]int32{}), b.Seed, b.Const(int32(0)), b.Const(int32(4)))
-		var branches []graph.Branch
-		for k := range 4 {
-			branches = append(branches, func(s *graph.Scope) []tfbridge.Output {
-				return []tfbridge.Output{graph.Identity(s, image.New(s, in[0]).Rot90(k).Output())}
+		x := in[0]
+		for k := 1; k < 4; k++ {
+			x = b.When(b.Op1("Equal", nil, turns, b.Const(int32(k))), x, func(x tfbridge.Output) tfbridge.Output {
+				return image.New(b.Scope, x).Rot90(k).Output()
 			})
 		}
-		turned := graph.Case(b.Scope, turns, branches...)
-		if b.Err() != nil {
-			return tfbridge.Output{}
-		}
-		return b.Shaped(turned[0], to.Shape)
+		return b.Shaped(x, to.Shape)
 	}}
 }
