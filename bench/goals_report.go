@@ -42,11 +42,7 @@ func goalRows() []row {
 		}
 		rows = append(rows,
 			row{fmt.Sprintf("%s, p99 within %v", kind, servingLimit), of(func(g *goalRound) float64 { return g.OursWithin.RequestsPerS }),
-				of(func(g *goalRound) float64 { return g.TheirsWithin.RequestsPerS }), requestRate, within},
-			row{fmt.Sprintf("%s, pinned: answers within %v at three times the load, against the best rate", kind, goalLimit), of(func(g *goalRound) float64 { return g.Good }),
-				of(func(g *goalRound) float64 { return g.Best.RequestsPerS }), requestRate, target{atLeast: goodputTarget}},
-			row{kind + ", pinned: p99 of a refusal", of(func(g *goalRound) float64 { return g.RefusalS }), goal(refusalTarget), milliseconds, target{atMost: 1}})
-		rows = append(rows, row{kind + ", pinned: requests that got no answer there", of(func(g *goalRound) float64 { return float64(g.Late) }), goal(1), count, target{}})
+				of(func(g *goalRound) float64 { return g.TheirsWithin.RequestsPerS }), requestRate, within})
 		single := []row{
 			{kind + ", pinned: processor time of a request of one row", of(func(g *goalRound) float64 { return g.ProcessorS }), goal(processorTarget), microseconds, target{atMost: 1}},
 			{kind + ", pinned: p99 at half load", of(func(g *goalRound) float64 { return g.Half.P99S }), goal(halfLoadTarget), milliseconds, target{atMost: 1}},
@@ -58,5 +54,12 @@ func goalRows() []row {
 		}
 		rows = append(rows, single...)
 	}
-	return rows
+	of := func(figure func(g *goalRound) float64) func(r round) float64 {
+		return func(r round) float64 { return figure(r.Goals[overloadKind]) }
+	}
+	return append(rows,
+		row{fmt.Sprintf("%s, pinned: answers within %v at three times the load, against the best rate", overloadKind, goalLimit), of(func(g *goalRound) float64 { return g.Good }),
+			of(func(g *goalRound) float64 { return g.Best.RequestsPerS }), requestRate, target{atLeast: goodputTarget}},
+		row{overloadKind + ", pinned: p99 of a refusal", of(func(g *goalRound) float64 { return g.RefusalS }), func(round) float64 { return refusalTarget }, milliseconds, target{atMost: 1}},
+		row{overloadKind + ", pinned: requests that got no answer there", of(func(g *goalRound) float64 { return float64(g.Late) }), func(round) float64 { return 1 }, count, target{}})
 }

@@ -19,6 +19,7 @@ func TestGoals(t *testing.T) {
 			}
 			r.Goals[kind] = g
 		}
+		r.Goals[overloadKind] = &goalRound{Best: served{RequestsPerS: 1e4}, Good: goodputTarget * 1e4 * f, RefusalS: refusalTarget / f}
 		var out bytes.Buffer
 		if met := table(&out, []round{r}, goalRows()); met != want || strings.Contains(out.String(), "below target") == want {
 			t.Errorf("%v of the targets: %v\n%s", f, met, &out)
