@@ -130,3 +130,15 @@ func TestHalfPrecision(t *testing.T) {
 		}
 	}
 }
+
+// Losses of predictions of float64 have constants of float64.
+func TestDouble(t *testing.T) {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	l := losses.Loss{Type: losses.Huber, Delta: 0.1}
+	loss := l.Add(s, losses.Values{Labels: s.Const([][]float64{{1}}), Predictions: s.Const([][]float64{{0}})})
+	off := s.Op1("Abs", nil, graph.Sub(s, loss, s.Const(0.1*(1-0.1/2))))
+	if got := run(t, s, graph.Cast(s, graph.Mul(s, off, s.Const(1e12)), tfbridge.Float)); got[0] > 1 {
+		t.Errorf("the loss differs by %v e-12", got[0])
+	}
+}

@@ -43,6 +43,7 @@ func TestMetrics(t *testing.T) {
 		{"precision", metrics.Spec{Type: metrics.Precision}, metrics.Batch{Labels: whole(shape{4}, 0, 1, 1, 1), Predictions: floats(shape{4}, 1, 0, 1, 1)}, 2.0 / 3},
 		{"recall", metrics.Spec{Type: metrics.Recall}, metrics.Batch{Labels: whole(shape{4}, 0, 1, 1, 1), Predictions: floats(shape{4}, 1, 0, 1, 0.4)}, 1.0 / 3},
 		{"auc", metrics.Spec{Type: metrics.AUC}, metrics.Batch{Labels: whole(shape{4}, 0, 0, 1, 1), Predictions: floats(shape{4}, 0, 0.5, 0.3, 0.9)}, 0.75},
+		{"column of predictions", metrics.Spec{Type: metrics.F1Score}, metrics.Batch{Labels: whole(shape{3}, 1, 0, 1), Predictions: floats(shape{3, 1}, 0.9, 0.2, 0.8)}, 1},
 		{"mean", metrics.Spec{Type: metrics.Mean}, metrics.Batch{Predictions: floats(shape{4}, 1, 3, 5, 7)}, 4},
 		{"squares", metrics.Spec{Type: metrics.MeanSquaredError}, metrics.Batch{Labels: floats(shape{2, 2}, 0, 1, 0, 0), Predictions: floats(shape{2, 2}, 1, 1, 0, 0)}, 0.25},
 		{"absolute", metrics.Spec{Type: metrics.MeanAbsoluteError}, metrics.Batch{Labels: floats(shape{2, 2}, 0, 1, 0, 0), Predictions: floats(shape{2, 2}, 1, 1, 0, 0), Weights: floats(shape{2}, 1, 0)}, 0.5},
@@ -56,7 +57,7 @@ func TestMetrics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := m.Result().Number; tt.spec.Type != metrics.Precision && tt.spec.Type != metrics.Recall && !math.IsNaN(got) {
+			if got := m.Result().Number; tt.spec.Type != metrics.Precision && tt.spec.Type != metrics.Recall && tt.spec.Type != metrics.F1Score && !math.IsNaN(got) {
 				t.Errorf("of nothing: %v", got)
 			}
 			for range 2 { // the same again changes no mean
@@ -68,6 +69,15 @@ func TestMetrics(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// All metrics but the mean compare with labels.
+func TestNeedsLabels(t *testing.T) {
+	for _, kind := range metrics.Types {
+		if got := kind.NeedsLabels(); got != (kind != metrics.Mean) {
+			t.Errorf("%s needs labels: %v", kind, got)
+		}
 	}
 }
 

@@ -207,3 +207,19 @@ func TestSharedInputs(t *testing.T) {
 		t.Error("a signature of shared inputs alone has a batcher")
 	}
 }
+
+// An operand fits a shape of its rank whose known dimensions, but for the rows, it has.
+func TestFits(t *testing.T) {
+	o := &operand{shape: []int64{2, 3}}
+	for _, tt := range []struct {
+		shape tfbridge.Shape
+		want  bool
+	}{
+		{tfbridge.Shape{}, true}, {tfbridge.MakeShape(-1, -1), true}, {tfbridge.MakeShape(7, 3), true},
+		{tfbridge.ScalarShape(), false}, {tfbridge.MakeShape(-1), false}, {tfbridge.MakeShape(-1, 2), false},
+	} {
+		if got := o.fits(tt.shape); got != tt.want {
+			t.Errorf("%v fits %v: %v", o.shape, tt.shape, got)
+		}
+	}
+}

@@ -336,3 +336,39 @@ func TestPanicIsLogged(t *testing.T) {
 		}
 	}
 }
+
+// Requests that run a model wait for a thread; those that describe one do not. A body may have
+// as many bytes as the limit says.
+func TestThreadsAndBodies(t *testing.T) {
+	testruntime.Need(t)
+	s, err := serving.New(t.Context(), []serving.ModelConfig{{Name: "constant", BasePath: testdata + "constant"}}, &serving.Options{FileSystemPollWait: -1, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h := newHandler(s, &Options{Logger: quiet, NumThreads: 1, MaxBodyBytes: 2})
+	ask := func(ctx context.Context, method, path, body string) (int, string) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, "/v1/models/constant"+path, strings.NewReader(body)).WithContext(ctx))
+		return w.Code, w.Body.String()
+	}
+	const refused = "the body of 3 bytes"
+	if _, got := ask(t.Context(), "POST", ":predict", "{}"); strings.Contains(got, "the body of") {
+		t.Errorf("a body of 2 bytes: %s", got)
+	}
+	if code, got := ask(t.Context(), "POST", ":predict", "{ }"); code < 400 || !strings.Contains(got, refused) {
+		t.Errorf("got %d %s, want %q", code, got, refused)
+	}
+	if err := h.threads.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer h.threads.Release()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code, got := ask(gone, "GET", "", ""); code != 200 {
+		t.Errorf("without a free thread the status is %d %s", code, got)
+	}
+	if code, got := ask(gone, "POST", ":predict", "{}"); code < 499 {
+		t.Errorf("without a free thread a prediction is %d %s", code, got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,5 +151,22 @@ func TestNPZChecksum(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), []string{path}, filepath.Join(t.TempDir(), "out"), &Options{}); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("got %v, want that the checksum is wrong", err)
+	}
+}
+
+// A shape is too large where 64 bits do not hold the number of its bytes.
+func TestArraySize(t *testing.T) {
+	for _, tt := range []struct {
+		size  int
+		shape []int64
+		fits  bool
+	}{
+		{1, []int64{math.MaxInt64}, true}, {0, []int64{math.MaxInt64, 0}, true}, {8, []int64{math.MaxInt64 / 8, 1}, true},
+		{2, []int64{math.MaxInt64}, false}, {1, []int64{math.MaxInt64, 2}, false}, {8, []int64{0, math.MaxInt64}, false},
+	} {
+		a := &npyArray{size: tt.size, shape: tt.shape}
+		if err := a.checkSize(); (err == nil) != tt.fits {
+			t.Errorf("%d bytes of shape %v: %v", tt.size, tt.shape, err)
+		}
 	}
 }
