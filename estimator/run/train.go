@@ -123,6 +123,9 @@ func checkBatches(p *loaders.Plan, scan *loaders.Scan, use string) error {
 		return e
 	}
 	switch {
+	case p.WithinEpoch && !p.DropRemainder:
+	case p.WithinEpoch && epoch < size:
+		return at(", which drop_remainder drops in every epoch; make it at most %d, or drop_remainder false", epoch)
 	case p.Epochs != 1 && epoch < size:
 		return at(": a batch would have examples more than once; make it at most %d", epoch)
 	case p.DropRemainder && p.Epochs > 0 && all < size:

@@ -9,6 +9,7 @@ import (
 	"millrace/loaders/build/chunked"
 	"millrace/loaders/build/examples"
 	"millrace/loaders/build/process"
+	"millrace/loaders/build/source"
 	"millrace/loaders/build/target"
 	"millrace/loaders/build/windows"
 	"millrace/loaders/stage"
@@ -227,11 +228,23 @@ func next(t *target.Target, table []operation, i int, built []bool) (*operation,
 
 // build builds all stages.
 func build(t *target.Target, steps []step) (d *dataset.Dataset) {
+	batched := 1 + slices.IndexFunc(steps, func(s step) bool { return slices.ContainsFunc(s.builds, isBatch) })
+	if batched == 0 {
+		return extend(t, nil, steps)
+	}
+	batches := func(t *target.Target) *dataset.Dataset { return extend(t, nil, steps[:batched]) }
+	if b, ok := stage.Find[stage.Batch](t.Stages); ok && b.Within {
+		d = (&source.Epochs{Target: t}).Each(batches)
+	} else {
+		d = batches(t)
+	}
+	return extend(t, resume(t, d), steps[batched:])
+}
+
+// extend continues a dataset by steps.
+func extend(t *target.Target, d *dataset.Dataset, steps []step) *dataset.Dataset {
 	for _, s := range steps {
 		d = s.build(t, d)
-		if slices.ContainsFunc(s.builds, isBatch) {
-			d = resume(t, d)
-		}
 	}
 	return d
 }

@@ -94,11 +94,25 @@ func missesEachEpoch(s *spec.Spec) bool {
 	return s.Mixture == nil && (s.Records.Shards == 1 || s.Records.Shuffling == permutation.None)
 }
 
+// EpochRows returns how many examples an epoch of a plan has, those included that
+// drop_remainder drops; 0 if that is not known before the data are read.
+func EpochRows(p *Plan, scan *Scan) int64 {
+	once := p.clone()
+	once.Epochs, once.DropRemainder = 1, false
+	rows, known := once.Rows(scan)
+	if !known {
+		return 0
+	}
+	return rows
+}
+
 // ExpectedBatches returns the number of batches for a number of rows, 0 if that is not
 // known.
 func (p *Plan) ExpectedBatches(rows int64) int64 {
 	if p.Bucket != nil || p.Chunks != nil {
 		return 0
 	}
-	return (rows + p.BatchSize - 1) / p.BatchSize
+	once := *p.Spec
+	once.DropRemainder = false // rows has no dropped ones
+	return once.BatchCount(rows)
 }

@@ -181,10 +181,9 @@ func batches(p *plan.Plan, scan *plan.Scan) int64 {
 	if !known || p.Bucket != nil || p.Chunks != nil {
 		return Unknown
 	}
-	if p.DropRemainder {
-		return rows / p.BatchSize
-	}
-	return (rows + p.BatchSize - 1) / p.BatchSize
+	once := *p.Spec
+	once.DropRemainder = false // rows has no dropped ones
+	return once.BatchCount(rows)
 }
 
 // tensors returns the components of a dataset.

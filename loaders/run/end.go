@@ -14,6 +14,9 @@ import (
 // records were read. Records that were left out are missing in every epoch. Where
 // records are read by their positions, the reader itself checks that each exists.
 func (pl *Pipeline) wantedRows() (rows int64, known bool) {
+	if pl.epochRows > 0 && pl.Quarantine == nil {
+		return pl.epochRows * pl.Plan.Epochs, true
+	}
 	if pl.Quarantine == nil {
 		return pl.Plan.Rows(pl.Scan)
 	}
@@ -21,6 +24,18 @@ func (pl *Pipeline) wantedRows() (rows int64, known bool) {
 		return 0, false
 	}
 	return pl.Plan.RowsWithout(pl.Scan, pl.Quarantine.Counted(pl.Scan.Count))
+}
+
+// dropped returns how many examples drop_remainder drops after the given number of rows: where no
+// further batch of an epoch can follow.
+func (pl *Pipeline) dropped(rows int64) int64 {
+	if pl.epochRows == 0 || !pl.Plan.DropRemainder {
+		return 0
+	}
+	if rest := pl.epochRows - rows%pl.epochRows; rest < pl.Plan.BatchSize {
+		return rest
+	}
+	return 0
 }
 
 // ExpectedRows estimates how many rows a whole run gives. The second result is false if

@@ -35,7 +35,7 @@ type pass struct {
 	init     *tfbridge.Callable
 	save     *tfbridge.Callable // saves the iterator's state; nil before the first one
 	batches  int64              // number of batches delivered
-	rows     int64              // number of rows delivered
+	rows     int64              // number of rows delivered, and of those at the ends of epochs that are dropped
 	read     int64              // examples that filters saw up to the last row; for plans that [engine.CountsRead]
 	readFrom int64              // read when the iterator began, whose numbers count from there
 	begin    int64              // position at which the pass began, where the plan seeks; rows counts from it
@@ -61,6 +61,7 @@ func (p *pass) Next(context.Context) ([]*tfbridge.Tensor, error) {
 // Taken counts a batch and saves the state if one is due.
 func (p *pass) Taken(rows int64) ([]byte, error) {
 	p.rows += rows
+	p.rows += p.pipe.dropped(p.rows)
 	p.batches++
 	if p.o.SaveEvery > 0 && p.batches%p.o.SaveEvery == 0 {
 		encode, err := p.SaveState(context.Background())

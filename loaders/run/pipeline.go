@@ -19,6 +19,7 @@ type Pipeline struct {
 	dataDigest func() string                  // digest of the records, computed once; used by plans that seek
 
 	epochExamples int64 // examples of each epoch; used by plans that seek
+	epochRows     int64 // rows of each epoch, dropped ones included, where batches end with their epochs; 0 if that is not known
 
 	filtered atomic.Int64 // examples that filters did not keep, in the run so far
 }

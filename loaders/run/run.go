@@ -8,6 +8,7 @@ import (
 
 	"millrace/graph/steps"
 	"millrace/loaders/build"
+	"millrace/loaders/plan"
 	"millrace/loaders/stage/order"
 	"millrace/tfbridge"
 )
@@ -19,6 +20,9 @@ func NewPipeline(parts *build.Parts) *Pipeline {
 	pl.dataDigest = sync.OnceValue(parts.Scan.Digest)
 	if parts.Plan.Engine().Seeks() {
 		pl.epochExamples = order.EpochExamples(parts.Plan.Spec, parts.Scan)
+	}
+	if parts.Plan.WithinEpoch && !parts.Plan.Filters() {
+		pl.epochRows = plan.EpochRows(parts.Plan, parts.Scan)
 	}
 	input := steps.Input{Tensors: parts.Tensors, Rows: parts.Rows, Positions: parts.Positions, Open: pl.open}
 	if m := parts.Plan.Spec.Model; m != nil {

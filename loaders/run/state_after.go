@@ -22,6 +22,9 @@ import (
 
 // ComputesStates reports whether [Pipeline.StateAfter] gives the state after n batches.
 func (pl *Pipeline) ComputesStates(n int64) bool {
+	if pl.Plan.WithinEpoch && pl.epochRows == 0 {
+		return n == 0
+	}
 	return n == 0 || pl.seeksByBatches() || pl.readsInOrder()
 }
 
@@ -52,6 +55,9 @@ func (pl *Pipeline) StateAfter(batches int64) ([]byte, error) {
 	if batches == 0 {
 		return pl.stateOf(0, 0)
 	}
+	if pl.Plan.WithinEpoch {
+		return pl.stateWithin(batches)
+	}
 	rows := batches * pl.Plan.BatchSize
 	if all, known := pl.Plan.Rows(pl.Scan); known && rows > all {
 		if rows-all >= pl.Plan.BatchSize {
@@ -59,6 +65,19 @@ func (pl *Pipeline) StateAfter(batches int64) ([]byte, error) {
 		}
 		rows = all // the last batch has fewer
 	}
+	return pl.stateOf(batches, rows)
+}
+
+// stateWithin is [Pipeline.StateAfter] for batches that end with their epochs.
+func (pl *Pipeline) stateWithin(batches int64) ([]byte, error) {
+	p := pl.Plan
+	once := *p.Spec
+	once.Epochs = 1
+	each := once.BatchCount(pl.epochRows)
+	if each == 0 || p.Epochs > 0 && batches > p.Epochs*each {
+		return nil, pl.configError("the run has %d epochs of %d rows, which are fewer than %d batches of %d", p.Epochs, pl.epochRows, batches, p.BatchSize)
+	}
+	rows := batches/each*pl.epochRows + min(batches%each*p.BatchSize, pl.epochRows)
 	return pl.stateOf(batches, rows)
 }
 

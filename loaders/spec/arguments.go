@@ -42,7 +42,7 @@ func (c scalarPart) scalars() {
 // examples.
 func (c scalarPart) exampleScalars(a *ExampleArgs) {
 	p := c.spec
-	p.BatchSize, p.DropRemainder = a.TargetBatchSize, a.DropRemainder
+	p.BatchSize, p.DropRemainder, p.WithinEpoch = a.TargetBatchSize, a.DropRemainder, a.BatchWithinEpoch
 	p.Sloppy = a.SloppyInterleave
 	p.InterleaveIn = a.NumInterleaveIn
 	p.InterleaveOut = max(a.NumInterleaveOut, 1) // TensorFlow refuses 0

@@ -138,6 +138,7 @@ func (c *checker) run() {
 	paddingPart{c}.padding()
 	bucketPart{c}.buckets()
 	batchStepPart{c}.batchSteps()
+	epochPart{c}.epochs()
 	servicePart{c}.service()
 	modelPart{c}.model()
 	sizePart{c}.sizes()

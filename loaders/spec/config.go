@@ -66,8 +66,9 @@ func (a *CommonArgs) rows(*checker) {}
 // of examples.
 type ExampleArgs struct {
 	CommonArgs
-	TargetBatchSize int64 `json:"target_batch_size" decl:"required,min=1,limit=2147483647" doc:"How many examples a batch has."`
-	DropRemainder   bool  `json:"drop_remainder" decl:"required" doc:"Whether to drop a last batch that has fewer examples. It has no effect if epochs is null."`
+	TargetBatchSize  int64 `json:"target_batch_size" decl:"required,min=1,limit=2147483647" doc:"How many examples a batch has."`
+	DropRemainder    bool  `json:"drop_remainder" decl:"required" doc:"Whether to drop a last batch that has fewer examples. It has no effect if epochs is null, unless batches end with their epochs."`
+	BatchWithinEpoch bool  `json:"batch_within_epoch" decl:"default=false" doc:"Whether an epoch's end ends its last batch, as in Keras's fit and in a batch before a repeat of tf.data: that batch has fewer examples, or is dropped if drop_remainder says so. Otherwise it continues with the next epoch's examples."`
 
 	Shuffle                   bool  `json:"shuffle" decl:"default=false" doc:"Whether to shuffle the data, anew in each epoch. It needs the three sizes below."`
 	NumShuffleBufferElements  int64 `json:"num_shuffle_buffer_elements" decl:"" doc:"The size of the shuffle buffer for records, or for windows with a sequence loader: 1 to 100000000. Required if shuffle is true, otherwise ignored."`

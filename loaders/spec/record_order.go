@@ -255,6 +255,8 @@ func (c servicePart) notServed() string {
 		return "skipped records (bad_records) are not known then"
 	case slices.ContainsFunc(s.Steps, Step.Filters):
 		return "what a filter keeps is not known then"
+	case s.WithinEpoch:
+		return "batches that end with their epochs (batch_within_epoch) do not follow from blocks"
 	case len(s.BatchSteps) > 0:
 		return "batch_steps need whole batches, which workers do not make"
 	case s.HasURLs():

@@ -29,6 +29,7 @@ type Spec struct {
 
 	BatchSize       int64 // examples, or of a ChunkedSequence frames
 	DropRemainder   bool
+	WithinEpoch     bool  // no batch has examples of two epochs
 	Epochs          int64 // 0 = endless
 	RefuseEmpty     bool  // a local file without records is an error
 	ParallelReads   int64 // at most the interleave's cycle length
@@ -231,12 +232,30 @@ func (s *Spec) HasRemoteFiles() bool {
 	return false
 }
 
+// BatchCount returns how many batches a run has whose epochs have so many examples together,
+// dropped ones included. It is for batches of a number of examples without buckets.
+func (s *Spec) BatchCount(examples int64) int64 {
+	epochs := int64(1)
+	if s.WithinEpoch {
+		epochs = max(s.Epochs, 1)
+	}
+	return epochs * s.batchesOf(examples/epochs)
+}
+
+// batchesOf returns how many batches are made of consecutive examples.
+func (s *Spec) batchesOf(examples int64) int64 {
+	if s.DropRemainder {
+		return examples / s.BatchSize
+	}
+	return (examples + s.BatchSize - 1) / s.BatchSize
+}
+
 // BatchRows returns how many examples every batch has, -1 if they may differ.
 func (s *Spec) BatchRows() int64 {
 	switch {
 	case s.Chunks != nil:
 		return -1
-	case !s.DropRemainder && s.Epochs > 0:
+	case !s.DropRemainder && (s.Epochs > 0 || s.WithinEpoch):
 		return -1
 	case s.Bucket != nil && slices.Min(s.Bucket.Sizes) != s.BatchSize:
 		return -1

@@ -17,6 +17,8 @@ type Batch struct {
 	Endless  bool  // whether the data are endless
 	Bucketed bool  // the examples of a batch are of one bucket
 	Elements bool  // the size of a batch depends on its bucket
+	Within   bool  // no batch has examples of two epochs
+	Epochs   int64 // at least 1
 	Padded
 }
 
@@ -47,7 +49,7 @@ func batch(c engine.Choice) []Stage {
 	}
 	if c.Chunks == nil {
 		elements := c.Bucket != nil && c.Bucket.Elements > 0
-		return []Stage{Batch{c.BatchSize, c.DropRemainder, c.Epochs == 0, c.Bucket != nil, elements, padded}}
+		return []Stage{Batch{c.BatchSize, c.DropRemainder, c.Epochs == 0, c.Bucket != nil, elements, c.WithinEpoch, max(c.Epochs, 1), padded}}
 	}
 	b := Budget{Frames: c.BatchSize, MaxSeqs: c.Chunks.MaxSeqs, Padded: padded}
 	for _, q := range c.Chunks.Sequences {
@@ -63,6 +65,10 @@ func (b Batch) Explain() Explained {
 		what = "up to " + what
 	}
 	switch {
+	case b.Within && b.Drop:
+		what += ", a rest of each epoch is dropped"
+	case b.Within:
+		what += ", the last of each epoch may have fewer"
 	case b.Endless:
 	case b.Drop && b.Bucketed:
 		what += ", a rest of each bucket is dropped"
@@ -122,7 +128,7 @@ func (p Padded) Index(name string) int {
 
 // Full reports whether all batches have the same size: a short last batch is dropped, or
 // an endless dataset has none. Saying so makes the batch dimension static.
-func (b Batch) Full() bool { return b.Drop || b.Endless }
+func (b Batch) Full() bool { return b.Drop || b.Endless && !b.Within }
 
 // PadShare returns how much of a padded tensor is padding, if its size is known
 // before the data is read.
@@ -139,8 +145,12 @@ func PadShare(t spec.TensorSpec, pad spec.Pad) (share float64, known bool) {
 
 // count subtracts the last batch where it is dropped. Each bucket drops one.
 func (b Batch) count(in Count, _ Data) (Count, bool) {
+	epochs := int64(1)
+	if b.Within {
+		epochs = b.Epochs
+	}
 	if b.Drop {
-		in.Elements -= in.Elements % b.Size
+		in.Elements -= epochs * (in.Elements / epochs % b.Size)
 	}
 	return in, !b.Drop || !b.Bucketed
 }

@@ -91,7 +91,7 @@ func (b *Batcher) Filtered(d *dataset.Dataset) *dataset.Dataset {
 func (b *Batcher) Keep(d *dataset.Dataset, features Func) *dataset.Dataset {
 	count := b.CountsRead()
 	if count {
-		d = counted(d)
+		d = b.counted(d)
 	}
 	d = d.Map("filter", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		if !count || len(args) == 0 {
@@ -104,9 +104,13 @@ func (b *Batcher) Keep(d *dataset.Dataset, features Func) *dataset.Dataset {
 	return d.Rebatch(b.Size, b.Full())
 }
 
-// counted adds to groups of rows the numbers of the rows, from 0.
-func counted(d *dataset.Dataset) *dataset.Dataset {
-	return d.Scan("count", []tfbridge.Output{d.Scope().Const(int64(0))}, func(s *graph.Scope, state, args []tfbridge.Output) (next, components []tfbridge.Output) {
+// counted adds to groups of rows the numbers of the rows since the iterator began, from 0.
+func (b *Batcher) counted(d *dataset.Dataset) *dataset.Dataset {
+	before := b.Before
+	if before.Op == nil {
+		before = d.Scope().Const(int64(0))
+	}
+	return d.Scan("count", []tfbridge.Output{before}, func(s *graph.Scope, state, args []tfbridge.Output) (next, components []tfbridge.Output) {
 		if s.Err() != nil || len(args) == 0 {
 			return nil, nil
 		}

@@ -91,6 +91,9 @@ func (b *Builder) filtered(d *dataset.Dataset) *dataset.Dataset {
 		given := map[string]tfbridge.Output{}
 		if extra > 0 && len(args) > 0 {
 			given[process.Number] = args[0]
+			if b.Before.Op != nil {
+				given[process.Number] = graph.Add(s, args[0], b.Before)
+			}
 		}
 		args = args[min(extra, len(args)):]
 		if !b.Draws() || len(args) < 2 {

@@ -17,6 +17,9 @@ func (b *Builder) nativeOptions() *native.ExamplesOptions {
 		Threads: max(b.Parse.Parallel, 2), // the next file is always inflated ahead
 		Skip:    b.Skips(),
 	}
+	if b.Epoch.Op != nil {
+		o.Epochs = 1
+	}
 	if b.Engine.ChecksRecords() {
 		o.Check = b.Feed().CheckDoubtful
 	}

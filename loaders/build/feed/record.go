@@ -15,7 +15,7 @@ import (
 
 // InOrder returns the function that yields the records of all epochs in the order of the
 // plan. Its arguments are the token, the position of the first record, and the number of
-// records; 0 means as many as fit the read buffer.
+// records; 0 means as many as fit the read buffer. The position after the last record may follow.
 func InOrder(s *Source) Func { return (&recordFeed{s}).next }
 
 // recordFeed yields records in the order of the plan.
@@ -23,22 +23,11 @@ type recordFeed struct{ *Source }
 
 // next answers a call for the next records.
 func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
-	position, err := tfbridge.View[int64](args[1])
+	r, token, records, err := f.begin(args)
 	if err != nil {
 		return nil, err
 	}
-	records, err := tfbridge.View[int64](args[2])
-	if err != nil {
-		return nil, err
-	}
-	token := args[0]
-	r, ok := tfbridge.FindToken(token).(*recordReader)
-	if !ok || r.position != position[0] {
-		if r, token, err = f.open(position[0]); err != nil {
-			return nil, err
-		}
-	}
-	taken, err := f.take(ctx, r, records[0])
+	taken, err := f.take(ctx, r, records)
 	if err != nil {
 		token.Close()
 		return nil, err
@@ -49,6 +38,27 @@ func (f *recordFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbr
 		return nil, err
 	}
 	return append([]*tfbridge.Tensor{token}, out...), nil
+}
+
+// begin returns the reader of a call, its token, and how many records the call asks for.
+func (f *recordFeed) begin(args []*tfbridge.Tensor) (r *recordReader, token *tfbridge.Tensor, records int64, err error) {
+	numbers := []int64{0, 0, math.MaxInt64}
+	for i, t := range args[1:] {
+		v, err := tfbridge.View[int64](t)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		numbers[i] = v[0]
+	}
+	token = args[0]
+	r, ok := tfbridge.FindToken(token).(*recordReader)
+	if !ok || r.position != numbers[0] {
+		if r, token, err = f.open(numbers[0]); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	r.end = min(r.end, numbers[2])
+	return r, token, numbers[1], nil
 }
 
 // take returns n records, fewer at the end, or for 0 as many as fit the read buffer.

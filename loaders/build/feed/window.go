@@ -12,7 +12,7 @@ import (
 
 // Windows returns the function that yields the records of windows, in the order of the
 // plan. Its arguments are the token, the position of the first window, and the number
-// of records from which on a call returns. Where each window begins and ends follows
+// of records from which on a call returns. The position after the last window may follow. Where each window begins and ends follows
 // the records. Where steps draw random numbers, the epoch and the number of each window
 // come last. A bad record is an error, because a window with it would have a gap.
 func Windows(s *Source) Func { return (&windowFeed{recordFeed{s.strict()}}).next }
@@ -22,23 +22,11 @@ type windowFeed struct{ recordFeed }
 
 // next answers a call for the next windows.
 func (f *windowFeed) next(ctx context.Context, args []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
-	var numbers [2]int64
-	for i, t := range args[1:] {
-		v, err := tfbridge.View[int64](t)
-		if err != nil {
-			return nil, err
-		}
-		numbers[i] = v[0]
+	r, token, records, err := f.begin(args)
+	if err != nil {
+		return nil, err
 	}
-	token := args[0]
-	r, ok := tfbridge.FindToken(token).(*recordReader)
-	if !ok || r.position != numbers[0] {
-		var err error
-		if r, token, err = f.open(numbers[0]); err != nil {
-			return nil, err
-		}
-	}
-	out, err := f.take(ctx, r, numbers[1])
+	out, err := f.take(ctx, r, records)
 	if err != nil {
 		token.Close()
 		return nil, err

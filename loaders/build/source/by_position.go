@@ -27,14 +27,23 @@ func (r *Records) GroupsInOrder() *dataset.Dataset { return r.vectorsInOrder(r.G
 // shorter. For n = 0 a vector has as many as fit the read buffer. A plan that
 // [engine.Choice.Seeks] begins at record r.Skip: no record before it is read.
 func (r *Records) vectorsInOrder(n tfbridge.Output) *dataset.Dataset {
-	begin := r.Scope.Const(int64(0))
-	if r.Engine.Seeks() {
-		begin = r.Skip
+	after := []tfbridge.Output{n}
+	if r.Stop.Op != nil {
+		after = append(after, r.Stop)
 	}
 	return GoScan{
-		Name: "read_by_place", Any: "any_records", Fn: feed.InOrder(r.Feed()), Begin: begin, After: []tfbridge.Output{n},
+		Name: "read_by_place", Any: "any_records", Fn: feed.InOrder(r.Feed()), Begin: r.Begin(), After: after,
 		Results: []graph.Spec{StringVector},
 	}.Build(r.Scope)
+}
+
+// Begin returns the position of the first record or window where they are read by their positions,
+// an int64 scalar.
+func (e *Epochs) Begin() tfbridge.Output {
+	if e.Engine.Seeks() || e.Epoch.Op != nil {
+		return e.Skip
+	}
+	return e.Scope.Const(int64(0))
 }
 
 // Numbers are the numbers of the examples of a plan that shuffles them in buffers, in the

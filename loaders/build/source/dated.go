@@ -26,11 +26,7 @@ func (r *Records) dated() *dataset.Dataset {
 	switch {
 	case r.ByPosition:
 		return r.byPosition().Enumerate(0).Map("epoch_of", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-			position := args[0]
-			if r.Engine.Seeks() {
-				position = graph.Add(s, position, r.Skip)
-			}
-			return []tfbridge.Output{args[1], r.EpochOf(s, position)}
+			return []tfbridge.Output{args[1], r.EpochOf(s, graph.Add(s, args[0], r.Begin()))}
 		}, nil)
 	case r.Shuffling != nil && r.Engine.Seeks():
 		return r.From(pass, func(s *graph.Scope, epoch, n tfbridge.Output) *dataset.Dataset {

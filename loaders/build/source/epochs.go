@@ -23,6 +23,9 @@ type PassFunc = func(s *graph.Scope, epoch tfbridge.Output) *dataset.Dataset
 // repetition loses it if a state was saved after its last element and before the next
 // epoch's first.
 func (e *Epochs) All(pass PassFunc) *dataset.Dataset {
+	if e.Epoch.Op != nil {
+		return pass(e.Scope, e.Epoch)
+	}
 	return dataset.Range(e.Scope, 0, e.End(), 1).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return pass(s, args[0])
 	})
@@ -36,8 +39,19 @@ func (e *Epochs) End() int64 {
 	return math.MaxInt64
 }
 
+// end returns the number after the last epoch that is built, an int64 scalar.
+func (e *Epochs) end() tfbridge.Output {
+	if e.Epoch.Op != nil {
+		return graph.Add(e.Scope, e.Epoch, e.Scope.Const(int64(1)))
+	}
+	return e.Scope.Const(e.End())
+}
+
 // Repeats returns RepeatDataset's count.
 func (e *Epochs) Repeats() int64 {
+	if e.Epoch.Op != nil {
+		return 1
+	}
 	if n := e.epochCount(); n > 0 {
 		return n
 	}

@@ -36,7 +36,7 @@ func (r *Records) NativeOrder() *native.Order {
 		o.Shuffling, o.Mixed = "buffer", r.Shuffling.Buffer
 		o.FilesBuffer, o.FilesAtOnce = r.Files.Buffer, r.Read.MixFiles
 	}
-	if r.Engine.Seeks() {
+	if r.Engine.Seeks() || r.Epoch.Op != nil {
 		o.Start = r.Skip
 	}
 	if r.Stop.Op != nil {

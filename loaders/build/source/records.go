@@ -118,7 +118,7 @@ func (r *Records) resumedRecords(s *graph.Scope, epoch, behind tfbridge.Output) 
 // replayedRecords builds the records of all epochs from number r.Skip on.
 func (r *Records) replayedRecords(pass PassFunc) *dataset.Dataset {
 	first, behind := r.replayFrom()
-	return dataset.RangeOutput(r.Scope, first, r.Scope.Const(r.End())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+	return dataset.RangeOutput(r.Scope, first, r.end()).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		begun := graph.Cast(s, graph.Equal(s, args[0], first), tfbridge.Int64)
 		return pass(s, args[0]).SkipOutput(graph.Mul(s, behind, begun))
 	})

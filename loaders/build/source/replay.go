@@ -41,7 +41,7 @@ func (e *Epochs) Replayed(pass PassFunc) *dataset.Dataset {
 	}
 	s, size := e.Scope, e.Scope.Const(ReplayNumber(1, 0))
 	first, behind := e.replayFrom()
-	return dataset.RangeOutput(s, first, s.Const(e.End())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+	return dataset.RangeOutput(s, first, e.end()).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		epoch := args[0]
 		begin := graph.Mul(s, behind, graph.Cast(s, graph.Equal(s, epoch, first), tfbridge.Int64))
 		if !e.NumbersElements() {

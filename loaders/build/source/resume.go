@@ -44,7 +44,7 @@ func (e *Epochs) From(pass PassFunc, resumed ResumeFunc) *dataset.Dataset {
 	begun := dataset.RangeOutput(s, first, whole).FlatMap("resumed_epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return resumed(s, args[0], behind)
 	})
-	return begun.Concatenate(dataset.RangeOutput(s, whole, s.Const(e.End())).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
+	return begun.Concatenate(dataset.RangeOutput(s, whole, e.end()).FlatMap("epoch", func(s *graph.Scope, args []tfbridge.Output) *dataset.Dataset {
 		return pass(s, args[0])
 	}))
 }

@@ -61,6 +61,13 @@ type Target struct {
 	// them.
 	Stop, RecordLengths tfbridge.Output
 
+	// Epoch is the number of the only epoch whose elements are built, an int64 scalar; unset: those of
+	// all epochs are. Before is how many examples a filter saw in the epochs before it, since the
+	// iterator began.
+	Epoch, Before tfbridge.Output
+
+	outer *Target // where processing steps prepare; nil: here
+
 	// Requests says that the records come in requests, and not from files.
 	Requests bool
 
@@ -109,6 +116,13 @@ func New(s *graph.Scope, list []stage.Stage, e engine.Choice) *Target {
 		}
 	}
 	return t
+}
+
+// Inner returns t for a function of t's graph, whose scope is s.
+func (t *Target) Inner(s *graph.Scope) *Target {
+	inner := *t
+	inner.Scope, inner.outer = s, t
+	return &inner
 }
 
 // AddFeeds adds the placeholders of the values that a run feeds, or the values of t.Fixed.
@@ -180,6 +194,9 @@ func has[S stage.Stage](list []stage.Stage) bool {
 // Prepare returns what a processing step needs outside of the functions that carry it out, and
 // adds it with the first call. index is the place of the step in the config.
 func (t *Target) Prepare(index int, step processing.Prepared) tfbridge.Output {
+	if t.outer != nil {
+		return t.outer.Prepare(index, step)
+	}
 	x, ok := t.prepared[index]
 	if !ok {
 		if t.prepared == nil {

@@ -35,16 +35,16 @@ func (b *Builder) byPosition() *dataset.Dataset {
 	if b.Engine.ReadsNatively() && !b.Draws() {
 		return b.blocks.records.Windows().Map("windows", b.blocks.positioned, b.MapOptions())
 	}
-	begin := b.Scope.Const(int64(0))
-	if b.Engine.Seeks() {
-		begin = b.Skip
+	after := []tfbridge.Output{b.Group}
+	if b.Stop.Op != nil {
+		after = append(after, b.Stop)
 	}
 	results := []graph.Spec{source.StringVector, source.Int64Vector, source.Int64Vector}
 	if b.Draws() {
 		results = append(results, source.Int64Vector, source.Int64Vector)
 	}
 	d := source.GoScan{
-		Name: "read_windows", Any: "any_windows", Fn: feed.Windows(b.Feed()), Begin: begin, After: []tfbridge.Output{b.Group},
+		Name: "read_windows", Any: "any_windows", Fn: feed.Windows(b.Feed()), Begin: b.Begin(), After: after,
 		Results: results, Counted: 1,
 	}.Build(b.Scope)
 	d = d.Map("windows", b.blocks.positioned, b.MapOptions())

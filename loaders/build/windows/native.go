@@ -35,6 +35,9 @@ func (b *Builder) Native() *dataset.Dataset {
 	equal, joined := b.Engine.EqualWindows(), b.Engine.JoinsWindows()
 	o := b.nativeOptions()
 	o.Epochs, o.Threads = b.Repeat.Epochs, b.Parse.Parallel
+	if b.Epoch.Op != nil {
+		o.Epochs, o.FirstEpoch = 1, b.Epoch
+	}
 	if equal || joined {
 		o.BatchSize, o.Drop, o.Joined = b.batch.Size, b.batch.Full(), joined
 	}

@@ -49,6 +49,8 @@ var hiddenPlaces = []reason[engine.Choice]{
 		"primary_features", "the loader type has a stage that may change the number of rows; read a feature that names the record"},
 	{func(c engine.Choice) bool { return c.Chunks != nil },
 		"with_seq_tag", `rows are chunks of records; "with_seq_tag": true and "with_chunk_start": true give each row's place as tensors`},
+	{func(c engine.Choice) bool { return c.WithinEpoch && c.DropRemainder },
+		"drop_remainder", "the rest of each epoch has no rows; set it to false"},
 	{func(c engine.Choice) bool { return engine.AnyOrder(c) },
 		"sloppy_interleave", "the order depends on the speed of the files; set it to false"},
 	{func(c engine.Choice) bool { return c.Bucket != nil && c.BadRecords != nil },
