@@ -3,7 +3,7 @@
 
 #include "_cgo_export.h"
 
-enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8, STRING = 7 };
+enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8, INT32 = 3, STRING = 7, INT64 = 9 };
 
 // The records are passed on as they are, so the output has their shape.
 static void infer_same(TF_ShapeInferenceContext *ctx, TF_Status *st) {
@@ -13,31 +13,38 @@ static void infer_same(TF_ShapeInferenceContext *ctx, TF_Status *st) {
   TF_DeleteShapeHandle(shape);
 }
 
-// The kernel holds the number of a check in Go.
+// check_kernel is the state of a kernel: the number of a check in Go, and the largest
+// integer scalar that passes without asking Go, or INT64_MIN. The body of a loop runs such
+// a check in each iteration, and a call into Go takes longer than most of its operations.
+typedef struct check_kernel {
+  int64_t check;
+  int64_t largest;
+} check_kernel;
+
 static void *check_create(TF_OpKernelConstruction *ctx) {
   TF_Status *st = TF_NewStatus();
-  int64_t *check = malloc(sizeof *check);
+  check_kernel *kernel = malloc(sizeof *kernel);
   int32_t items = 0, size = 0;
   char *spec = NULL;
   TF_OpKernelConstruction_GetAttrSize(ctx, "check", &items, &size, st);
-  if (TF_GetCode(st) == 0 && (!check || !(spec = malloc((size_t)size + 1)))) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
+  if (TF_GetCode(st) == 0 && (!kernel || !(spec = malloc((size_t)size + 1)))) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
   if (TF_GetCode(st) == 0) TF_OpKernelConstruction_GetAttrString(ctx, "check", spec, (size_t)size, st);
   uint64_t mode = mr_keep_denormals();
-  if (TF_GetCode(st) == 0 && (*check = mrNewCheck(spec, (size_t)size)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a check");
+  if (TF_GetCode(st) == 0 && (kernel->check = mrNewCheck(spec, (size_t)size, &kernel->largest)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a check");
   mr_set_float_mode(mode);
   if (TF_GetCode(st) != 0) {
     TF_OpKernelConstruction_Failure(ctx, st);
-    free(check);
-    check = NULL;
+    free(kernel);
+    kernel = NULL;
   }
   free(spec);
   TF_DeleteStatus(st);
-  return check;
+  return kernel;
 }
 
 static void check_delete(void *kernel) {
   uint64_t mode = mr_keep_denormals();
-  if (kernel) mrDropCheck(*(int64_t *)kernel);
+  if (kernel) mrDropCheck(((check_kernel *)kernel)->check);
   mr_set_float_mode(mode);
   free(kernel);
 }
@@ -85,7 +92,7 @@ static void check_compute(void *kernel, TF_OpKernelContext *ctx) {
   TF_Tensor **in = calloc((size_t)n + 1, sizeof *in);
   if (!in || !kernel) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
   for (int i = 0; i < n && TF_GetCode(st) == 0; i++) TF_GetInput(ctx, i, &in[i], st);
-  if (TF_GetCode(st) == 0) check_inputs(*(int64_t *)kernel, ctx, in, n, st);
+  if (TF_GetCode(st) == 0) check_inputs(((check_kernel *)kernel)->check, ctx, in, n, st);
   if (TF_GetCode(st) != 0) TF_OpKernelContext_Failure(ctx, st);
   for (int i = 0; in && i < n; i++) {
     if (in[i]) TF_DeleteTensor(in[i]);
@@ -124,8 +131,27 @@ static void describe(const TF_Tensor *t, mr_argument *a) {
   }
 }
 
+// small_scalar passes the only argument on if it is an integer that needs no call into Go.
+static int small_scalar(const check_kernel *kernel, TF_OpKernelContext *ctx, TF_Status *st) {
+  if (!kernel || kernel->largest == INT64_MIN || TF_NumInputs(ctx) != 1) return 0;
+  TF_Tensor *t = NULL;
+  TF_GetInput(ctx, 0, &t, st);
+  if (TF_GetCode(st) != 0) return 0;
+  int small = 0;
+  if (TF_NumDims(t) == 0 && TF_TensorType(t) == INT32) small = *(int32_t *)TF_TensorData(t) <= kernel->largest;
+  if (TF_NumDims(t) == 0 && TF_TensorType(t) == INT64) small = *(int64_t *)TF_TensorData(t) <= kernel->largest;
+  if (small) TF_SetOutput(ctx, 0, t, st);
+  TF_DeleteTensor(t);
+  return small && TF_GetCode(st) == 0;
+}
+
 static void arguments_compute(void *kernel, TF_OpKernelContext *ctx) {
   TF_Status *st = TF_NewStatus();
+  if (small_scalar(kernel, ctx, st)) {
+    TF_DeleteStatus(st);
+    return;
+  }
+  TF_SetStatus(st, 0, "");
   int n = TF_NumInputs(ctx);
   TF_Tensor **in = calloc((size_t)n + 1, sizeof *in);
   mr_argument *arguments = calloc((size_t)n + 1, sizeof *arguments);
@@ -136,7 +162,7 @@ static void arguments_compute(void *kernel, TF_OpKernelContext *ctx) {
     if (TF_GetCode(st) == 0) describe(in[i], &arguments[i]);
   }
   uint64_t mode = mr_keep_denormals();
-  if (TF_GetCode(st) == 0 && (refused = mrCheckArguments(*(int64_t *)kernel, arguments, n))) TF_SetStatus(st, INVALID_ARGUMENT, refused);
+  if (TF_GetCode(st) == 0 && (refused = mrCheckArguments(((check_kernel *)kernel)->check, arguments, n))) TF_SetStatus(st, INVALID_ARGUMENT, refused);
   mr_set_float_mode(mode);
   if (TF_GetCode(st) == 0) TF_SetOutput(ctx, 0, in[0], st);
   if (TF_GetCode(st) != 0) TF_OpKernelContext_Failure(ctx, st);

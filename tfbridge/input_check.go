@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -118,11 +119,13 @@ type kernelCheck struct {
 }
 
 // mrNewCheck makes the check that an attribute describes and returns its number, or 0
-// for an invalid attribute.
+// for an invalid attribute. largest becomes the largest integer scalar that meets the
+// check, if that is all it requires, and else the smallest int64.
 //
 //export mrNewCheck
-func mrNewCheck(spec *C.char, n C.size_t) C.int64_t {
+func mrNewCheck(spec *C.char, n C.size_t, largest *C.int64_t) C.int64_t {
 	k := &kernelCheck{}
+	*largest = math.MinInt64
 	if err := json.Unmarshal([]byte(C.GoStringN(spec, C.int(n))), &k.spec); err != nil {
 		return 0
 	}
@@ -133,6 +136,7 @@ func mrNewCheck(spec *C.char, n C.size_t) C.int64_t {
 			return 0
 		}
 		checks.Store(id, check)
+		*largest = C.int64_t(check.largest())
 		return C.int64_t(id)
 	}
 	k.free.New = func() any { return example.NewChecker(k.spec.Request) }
@@ -287,6 +291,20 @@ func newArgumentsCheck(spec ArgumentsSpec) *argumentsCheck {
 		k.rules = append(k.rules, r)
 	}
 	return k
+}
+
+// largest returns the largest integer scalar that meets all rules, if they are about the
+// only argument. It returns the smallest int64 for other rules.
+func (k *argumentsCheck) largest() int64 {
+	limit := int64(math.MaxInt64)
+	for _, r := range k.rules {
+		input, largest, ok := r.Scalar()
+		if !ok || len(k.spec.Inputs) != 1 || input != k.spec.Inputs[0] {
+			return math.MinInt64
+		}
+		limit = min(limit, largest)
+	}
+	return limit
 }
 
 // mrCheckArguments checks arguments. It returns the fault, which the caller frees, or

@@ -13,6 +13,7 @@ package argcheck
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -112,6 +113,21 @@ func (r Rule) Handle() (input int, attr string, ok bool) {
 // that.
 func (r Rule) Rank() (input, rank int, ok bool) {
 	return r.left.input, int(r.right.add), r.left.function == "rank" && r.relation == "=" && r.right.function == "" && !r.hasOr
+}
+
+// Scalar returns the largest integer scalar that meets the rule. ok is false if the rule
+// depends on anything else.
+func (r Rule) Scalar() (input int, largest int64, ok bool) {
+	if r.left.onward || r.left.input < 0 || r.hasOr || r.right.function != "" || r.right.attr != "" {
+		return 0, 0, false
+	}
+	switch {
+	case r.left.function == "size" && r.relation == "=" && r.right.add == 1:
+		return r.left.input, math.MaxInt64, true
+	case r.left.function == "value" && r.relation == "<=":
+		return r.left.input, r.right.add, true
+	}
+	return 0, 0, false
 }
 
 // Inputs returns the inputs that the rule reads.

@@ -140,3 +140,31 @@ func TestFor(t *testing.T) {
 		}
 	}
 }
+
+// What Scalar says of a rule is what the rule says of scalars.
+func TestScalar(t *testing.T) {
+	scalar := func(n int64) func(int) Arg {
+		return func(int) Arg {
+			return Arg{DType: dtype.Int64, Data: binary.LittleEndian.AppendUint64(nil, uint64(n))}
+		}
+	}
+	found := 0
+	for op, rules := range All() {
+		for _, r := range rules {
+			_, largest, ok := r.Scalar()
+			if !ok {
+				continue
+			}
+			found++
+			if err := r.Check(scalar(largest)); err != nil {
+				t.Errorf("%s %s: %d is refused: %v", op, r, largest, err)
+			}
+			if largest < math.MaxInt64 && r.Check(scalar(largest+1)) == nil {
+				t.Errorf("%s %s: %d passes", op, r, largest+1)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d rules allow scalars up to a limit", found)
+	}
+}
