@@ -56,6 +56,11 @@ var kerasOptimizers = map[string]func() optimizer.Optimizer{
 		sgd.LearningRate = optimizer.Constant(0.1)
 		return sgd
 	},
+	"spectral": func() optimizer.Optimizer {
+		sgd := optimizer.NewSGD()
+		sgd.LearningRate, sgd.Momentum = optimizer.Constant(0.1), 0.9
+		return sgd
+	},
 	"noisy": func() optimizer.Optimizer {
 		sgd := optimizer.NewSGD()
 		sgd.LearningRate = optimizer.Constant(0.05)

@@ -179,6 +179,10 @@ func tensorProto(t *tfbridge.Tensor) (*tfproto.TensorProto, error) {
 // the node that holds its handle.
 const HandleSuffix = "/handle"
 
+// PreviousAttr is the attribute of a node that [ByValue] makes of an assignment: the ref of
+// the variable's value before. From a variable's last value it leads to all others.
+const PreviousAttr = "_previous"
+
 // ByValue returns the part of a GraphDef that outputs need, rewritten so that it has no
 // side effects on resource variables. Functions take the values of variables in place
 // of their handles: each variable is read once, outside of all functions. The node of a
@@ -289,7 +293,7 @@ func (f *freezer) assign(n *tfproto.NodeDef, t tfproto.DataType, b *frozenBody) 
 		more, value = append(more, sum), b.ref(sum, "z", 0)
 	}
 	n.Input = append([]string{value}, controlsOf(n)...)
-	n.Op, n.Attr = "StopGradient", map[string]*tfproto.AttrValue{"T": typeAttr(t)}
+	n.Op, n.Attr = "StopGradient", map[string]*tfproto.AttrValue{"T": typeAttr(t), PreviousAttr: stringAttr(old)}
 	b.set(variable, b.ref(n, "output", 0))
 	return more
 }

@@ -87,6 +87,10 @@ func typeAttr(t tfproto.DataType) *tfproto.AttrValue {
 	return &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: t}}
 }
 
+func stringAttr(s string) *tfproto.AttrValue {
+	return &tfproto.AttrValue{Value: &tfproto.AttrValue_S{S: []byte(s)}}
+}
+
 // controlsOf returns a node's control inputs.
 func controlsOf(n *tfproto.NodeDef) []string {
 	return slices.DeleteFunc(slices.Clone(n.Input), func(in string) bool { return !strings.HasPrefix(in, "^") })

@@ -50,8 +50,8 @@ func epochBatches(rows []int64, epoch, size int, drop bool) (batches [][]int64) 
 	return batches
 }
 
-// With batch_within_epoch an epoch's end ends its last batch: the rows are those of single
-// examples, cut epoch by epoch. That holds in every order, with both engines, and from each state
+// With batch_within_epoch an epoch's end ends its last batch: the rows are single examples, cut
+// epoch by epoch. That holds in every order, with both engines, and from each state
 // of one engine with the other.
 func TestBatchWithinEpoch(t *testing.T) {
 	testruntime.Need(t)
@@ -121,6 +121,9 @@ func TestBatchWithinEpoch(t *testing.T) {
 				for engine, open := range openings {
 					l := open(t, f)
 					for at := range states {
+						if at%3 != 1 && at != len(states)-1 && engine == from {
+							continue
+						}
 						if _, _, rest := readRows(t, l, &loaders.RunOptions{State: states[at]}); !slices.Equal(first[at+1:], rest) {
 							t.Fatalf("%s from a state of %s after batch %d (-whole +rest)\n%s", engine, from, at, cmp.Diff(first[at+1:], rest))
 						}
@@ -129,6 +132,21 @@ func TestBatchWithinEpoch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An endless loader whose epochs have no whole batch would wait for ever.
+func TestBatchWithinEpochNone(t *testing.T) {
+	testruntime.Need(t)
+	f := fixture.New(t)
+	f.WriteRecords(t, "a.tfrecords", fixture.Records(0, 3)...)
+	maps.Copy(f.Args, fixture.Object{"epochs": nil, "batch_within_epoch": true, "drop_remainder": true, "target_batch_size": 4, "shuffle": true, "shuffle_mode": "exact"})
+	for _, err := range openSequence(t, f).Batches(t.Context()) {
+		if err == nil || !strings.Contains(err.Error(), "an epoch has 3 examples, and drop_remainder drops them") {
+			t.Errorf("got %v", err)
+		}
+		return
+	}
+	t.Error("no error")
 }
 
 // What cannot be is refused, with the reason.

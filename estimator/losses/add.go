@@ -6,6 +6,7 @@ import (
 )
 
 // Add adds the loss and returns it: a scalar of the data type of the predictions.
+// Predictions of float16 and bfloat16 are converted to float32 first, as in Keras.
 // Labels and weights are converted to that type, labels of
 // SparseSoftmaxCrossEntropy to int64. One of labels and predictions may have a last
 // dimension of 1 that the other lacks. A failure is the scope's.
@@ -15,6 +16,9 @@ func (l *Loss) Add(s *graph.Scope, v Values) tfbridge.Output {
 	}
 	if s.Err() != nil {
 		return tfbridge.Output{}
+	}
+	if dt := v.Predictions.DataType(); l.Type != ModelOutput && (dt == tfbridge.Half || dt == tfbridge.Bfloat16) {
+		v.Predictions = graph.Cast(s, v.Predictions, tfbridge.Float)
 	}
 	a := &adder{s: s.SubScope(l.name()), loss: l, dtype: v.Predictions.DataType()}
 	values := a.values(v)

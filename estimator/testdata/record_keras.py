@@ -69,7 +69,15 @@ def regularized():
     return keras.Model(inputs, L.Dense(3, name="head")(x)), keras.optimizers.SGD(0.1)
 
 
-MODELS = {"cnn": cnn, "shared": shared, "noisy": noisy, "regularized": regularized}
+def spectral():
+    """The layer assigns its kernel, which the optimizer trains; one of them twice."""
+    inputs = keras.Input((6,), name="x")
+    twice = L.SpectralNormalization(L.Dense(6, name="inner"), name="twice")
+    x = twice(L.ReLU()(twice(inputs)))
+    return keras.Model(inputs, L.SpectralNormalization(L.Dense(3, name="last"), power_iterations=2, name="head")(x)), keras.optimizers.SGD(0.1, momentum=0.9)
+
+
+MODELS = {"cnn": cnn, "shared": shared, "noisy": noisy, "regularized": regularized, "spectral": spectral}
 
 
 def with_penalty(model, x):

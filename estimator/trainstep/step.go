@@ -214,6 +214,12 @@ func (b *builder) train() error {
 			wanted = append(wanted, v)
 		}
 	}
+	for _, c := range b.opened.Changes {
+		if c.Assigned == nil && slices.ContainsFunc(wanted, func(v gradients.Variable) bool { return v.Node == c.Variable.Node }) {
+			return millrace.Errorf(millrace.ErrModel,
+				"the signature itself changes the variable %q, in a condition or a loop, so its derivative is not known; leave it out of the variables to train, or assign it outside", c.Variable.Name)
+		}
+	}
 	b.scaling = optimizer.NewScaling(b.s, b.o.Optimizer)
 	found := b.opened.Gradients([]tfbridge.Output{b.scaling.Loss(b.s, b.step.Loss)}, wanted, nil)
 	if b.s.Err() != nil {
@@ -230,11 +236,6 @@ func (b *builder) train() error {
 		return millrace.Errorf(millrace.ErrModel,
 			"there is nothing to train: %d variables are to be trained, and the loss of output %q depends on none of them, or only through operations that are constant, such as ArgMax",
 			len(wanted), b.predictions)
-	}
-	for _, c := range b.opened.Changes {
-		if slices.ContainsFunc(b.step.Variables, func(v gradients.Variable) bool { return v.Node == c.Variable.Node }) {
-			return millrace.Errorf(millrace.ErrModel, "the signature itself changes the variable %q, so the optimizer cannot train it", c.Variable.Name)
-		}
 	}
 	if b.o.L2 > 0 {
 		b.addL2()
@@ -255,12 +256,24 @@ func (b *builder) addL2() {
 	dt := b.step.Loss.DataType()
 	for i, v := range b.step.Variables {
 		factor := graph.Cast(b.s, b.s.Const(b.o.L2), v.DType)
-		squares := graph.Mul(b.s, factor, graph.ReduceSum(b.s, b.s.Op1("Square", nil, v.Value)))
+		value := b.last(v)
+		squares := graph.Mul(b.s, factor, graph.ReduceSum(b.s, b.s.Op1("Square", nil, value)))
 		terms = append(terms, graph.Cast(b.s, squares, dt))
-		twice := graph.Mul(b.s, graph.Add(b.s, factor, factor), v.Value)
+		twice := graph.Mul(b.s, graph.Add(b.s, factor, factor), value)
 		b.gradients[i] = gradients.Gradient{Value: graph.Add(b.s, b.gradients[i].Dense(b.s, v), twice)}
 	}
 	b.step.Loss = b.s.Op1("AddN", nil, terms)
+}
+
+// last returns the value that a variable has before the optimizer changes it: the one that the
+// signature assigns, or the one that it reads.
+func (b *builder) last(v gradients.Variable) tfbridge.Output {
+	for _, c := range b.opened.Changes {
+		if c.Variable.Node == v.Node {
+			return c.Value
+		}
+	}
+	return v.Value
 }
 
 // variableNames returns a name for each trained variable, all different.
@@ -296,11 +309,14 @@ func (b *builder) update() error {
 	for _, name := range b.names {
 		after = append(after, b.step.Outputs[name].Op)
 	}
-	b.step.Update = optimizer.Apply(b.s, b.o.Optimizer, b.step.Count.Handle, pairs, &optimizer.ApplyOptions{ClipNorm: b.o.ClipNorm, After: after, Scaling: b.scaling})
+	assigned := b.opened.Assign(b.s, after...)
+	b.step.Update = optimizer.Apply(b.s, b.o.Optimizer, b.step.Count.Handle, pairs, &optimizer.ApplyOptions{
+		ClipNorm: b.o.ClipNorm, After: slices.Concat(after, b.assignedToTrained(assigned)), Scaling: b.scaling,
+	})
 	if b.step.Update == nil {
 		return b.s.Err()
 	}
-	changed := append(b.opened.Assign(b.s, after...), b.step.Update.Op)
+	changed := append(assigned, b.step.Update.Op)
 	reset := []*tfbridge.Operation{b.set(b.step.Count, 0), b.step.Update.Initialize}
 	if b.opened.Random {
 		later := b.s.WithControlDependencies(append(after, b.drawn)...)
@@ -313,6 +329,17 @@ func (b *builder) update() error {
 	}
 	b.step.Op, b.step.Reset = graph.NoOp(b.s, changed...), graph.NoOp(b.s, reset...)
 	return nil
+}
+
+// assignedToTrained returns those assignments of the signature that set trained variables, in the
+// order of the changes: the optimizer changes what they set.
+func (b *builder) assignedToTrained(assigned []*tfbridge.Operation) (ops []*tfbridge.Operation) {
+	for i, c := range b.opened.Changes {
+		if i < len(assigned) && slices.ContainsFunc(b.step.Variables, func(v gradients.Variable) bool { return v.Node == c.Variable.Node }) {
+			ops = append(ops, assigned[i])
+		}
+	}
+	return ops
 }
 
 // set adds an operation that sets a counter.

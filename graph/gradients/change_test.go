@@ -123,3 +123,57 @@ func TestOpenChanges(t *testing.T) {
 		})
 	}
 }
+
+// The derivative with respect to a variable that the graph assigns is the sum over all reads, before
+// the assignments and after them; nothing flows through an assignment. Where a condition or a loop
+// assigns, the values are not known.
+func TestGradientsOfAssigned(t *testing.T) {
+	for name, want := range map[string]struct{ assigned, derivative int }{
+		"call": {4, 4}, "main graph": {2, 2}, "If": {0, 0}, "While": {0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := graph.NewScope()
+			defer s.Graph().Close()
+			v, w, x := counting(s, "v"), counting(s, "w"), s.Const(float32(1.5))
+			y := changing[name](s, v, w, x)
+			start := graph.NoOp(s, change(s, "AssignVariableOp", v, s.Const(float32(3))), change(s, "AssignVariableOp", w, s.Const(float32(0.5))))
+			opened := gradients.Open(s, &gradients.OpenOptions{Outputs: []string{y.String()}})
+			if s.Err() != nil {
+				t.Fatal(s.Err())
+			}
+			found := false
+			for _, c := range opened.Changes {
+				if c.Variable.Name != "v" {
+					continue
+				}
+				found = true
+				if len(c.Assigned) != want.assigned || len(c.Assigned) > 0 && c.Assigned[0].String() != c.Value.String() {
+					t.Fatalf("%d assigned values, want %d, the last one first", len(c.Assigned), want.assigned)
+				}
+				if want.assigned == 0 {
+					return
+				}
+				d := opened.Gradients(opened.Outputs, []gradients.Variable{c.Variable}, nil)[0]
+				session, err := tfbridge.NewSession(s.Graph(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer session.Close()
+				if _, err := session.Run(nil, nil, []*tfbridge.Operation{start}); err != nil {
+					t.Fatal(err)
+				}
+				out, err := session.Run(nil, []tfbridge.Output{d.Value}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer out[0].Close()
+				if got := floats(t, out[0])[0]; got != float32(want.derivative) {
+					t.Errorf("the derivative is %v, want %d", got, want.derivative)
+				}
+			}
+			if !found {
+				t.Error("v is not changed")
+			}
+		})
+	}
+}

@@ -51,7 +51,8 @@ func (im *importer) run(nodes []*tfproto.NodeDef, outputs []string) ([]tfbridge.
 		return nil, err
 	}
 	for _, n := range ordered {
-		im.active[n.Name] = !constant[n.Op] && slices.ContainsFunc(n.Input, im.depends)
+		_, assigned := previous(n)
+		im.active[n.Name] = assigned || !constant[n.Op] && slices.ContainsFunc(n.Input, im.depends)
 		if (n.Op != "While" && n.Op != "StatelessWhile") || !im.active[n.Name] {
 			im.pending = append(im.pending, im.knowElements(n))
 			continue

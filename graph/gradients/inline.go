@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/graph"
 	"millrace/internal/base/tfproto"
 )
 
@@ -44,6 +45,9 @@ func (l *library) inline(nodes []*tfproto.NodeDef, outputs []string) ([]*tfproto
 	}
 	for _, n := range in.nodes {
 		n.Input = in.resolveAll(n.Input)
+		if before, ok := previous(n); ok {
+			n.Attr[graph.PreviousAttr] = previousAttr(in.resolveAll([]string{before})[0])
+		}
 	}
 	return in.nodes, in.resolveAll(outputs), nil
 }
@@ -171,6 +175,9 @@ func (in *instance) node(n, call *tfproto.NodeDef) *tfproto.NodeDef {
 		c.Input[i] = in.ref(input)
 	}
 	delete(c.Attr, "_class") // it names nodes of the function
+	if before, ok := previous(c); ok {
+		c.Attr[graph.PreviousAttr] = previousAttr(in.ref(before))
+	}
 	for key, value := range c.Attr {
 		if p := value.GetPlaceholder(); p != "" { // the value is an attribute of the function
 			c.Attr[key] = call.GetAttr()[p]

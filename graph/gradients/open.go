@@ -43,6 +43,11 @@ func (v Variable) Trainable() bool { return trainable(v.DType) }
 type Change struct {
 	Variable Variable
 	Value    tfbridge.Output
+
+	// Assigned are all values that the graph assigns to the variable, the last one first. It
+	// is nil if the graph assigns some in a condition or a loop: then the derivative with
+	// respect to the variable is not known, because reads may come after them.
+	Assigned []tfbridge.Output
 }
 
 // Opened is a part of a graph that was opened: it computes the same, and can be
@@ -72,7 +77,8 @@ type Opened struct {
 //
 // The opened operations change no variable. Where the graph assigns a variable, as a
 // batch normalization in training mode does, they compute its new value, see
-// [Opened.Assign]; no derivative flows through that value.
+// [Opened.Assign]. No derivative flows through the assignment; reads after it are reads of the
+// variable, as in TensorFlow.
 //
 // An operation that changes a variable in another way, or a loop of TensorFlow 1, is a
 // failure that names it. A failure is the scope's; then Outputs are zero Outputs and
@@ -132,6 +138,14 @@ func open(s *graph.Scope, o *OpenOptions) (*Opened, error) {
 	if err := addMissing(s, lib, nodes); err != nil {
 		return nil, err
 	}
+	byName := map[string]*tfproto.NodeDef{}
+	for _, n := range nodes {
+		byName[n.Name] = n
+	}
+	chains := make([][]ref, len(names))
+	for i, name := range names {
+		chains[i], _ = assignedTo(byName, name, outputs[len(o.Outputs)+i])
+	}
 	im := newImporter(s, lib)
 	random := newRandom(im, o.Random)
 	nodes = random.rewrite(nodes)
@@ -149,7 +163,9 @@ func open(s *graph.Scope, o *OpenOptions) (*Opened, error) {
 		return nil, err
 	}
 	opened.Outputs = computed[:len(o.Outputs)]
-	opened.changes(names, computed[len(o.Outputs):])
+	if err := opened.changes(im, names, computed[len(o.Outputs):], chains); err != nil {
+		return nil, err
+	}
 	for _, name := range gathers {
 		if op := s.Graph().Operation(im.prefix + name); op != nil {
 			opened.gathers = append(opened.gathers, op)
@@ -158,14 +174,25 @@ func open(s *graph.Scope, o *OpenOptions) (*Opened, error) {
 	return opened, err
 }
 
-// changes records the new values of variables, whose nodes have these names.
-func (o *Opened) changes(names []string, values []tfbridge.Output) {
+// changes records the new values of variables, whose nodes have these names. chains are the refs
+// of all values that are assigned to each, nil if some are not known.
+func (o *Opened) changes(im *importer, names []string, values []tfbridge.Output, chains [][]ref) error {
 	for i, name := range names {
 		at := slices.IndexFunc(o.Variables, func(v Variable) bool { return v.Node == name })
-		if at >= 0 {
-			o.Changes = append(o.Changes, Change{o.Variables[at], values[i]})
+		if at < 0 {
+			continue
 		}
+		c := Change{Variable: o.Variables[at], Value: values[i]}
+		for _, r := range chains[i] {
+			assigned, err := im.output(r)
+			if err != nil {
+				return err
+			}
+			c.Assigned = append(c.Assigned, assigned)
+		}
+		o.Changes = append(o.Changes, c)
 	}
+	return nil
 }
 
 // Assign adds operations that give the variables that the graph changes their new
@@ -253,7 +280,8 @@ func shareSources(im *importer, nodes []*tfproto.NodeDef) {
 }
 
 // Gradients is [Add] for outputs that depend on the opened ones, with respect to
-// variables.
+// variables. For a variable that the graph assigns, the derivatives of all reads add up;
+// [Change.Assigned] must have its values.
 func (o *Opened) Gradients(y []tfbridge.Output, variables []Variable, dy []tfbridge.Output) []Gradient {
 	if o.scope.Err() != nil {
 		return make([]Gradient, len(variables))
@@ -262,13 +290,13 @@ func (o *Opened) Gradients(y []tfbridge.Output, variables []Variable, dy []tfbri
 	w.lib = o.lib
 	var x []tfbridge.Output
 	for _, v := range variables {
-		x = append(x, v.Value)
+		x = append(append(x, v.Value), o.assigned(v)...)
 		w.handles[tensorOf(v.Handle)] = true
 	}
 	w.pullAll(y, x, dy)
 	all := make([]Gradient, len(variables))
 	for i, v := range variables {
-		all[i] = w.gradient(v)
+		all[i] = w.withAssigned(v, w.gradient(v), o.assigned(v))
 	}
 	return all
 }

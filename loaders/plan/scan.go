@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"millrace"
-	"millrace/internal/base/figures"
 	"millrace/internal/base/machine"
 	"millrace/loaders/engine"
 	"millrace/loaders/scan"
@@ -71,9 +70,6 @@ func (p *Plan) Scan(ctx context.Context) (*Scan, error) {
 	if total, ok := order.EpochRecords(p.Spec, scan); ok && total == 0 && p.Epochs == 0 {
 		return nil, noRecords(p.Spec)
 	}
-	if n := EpochRows(p, scan); p.WithinEpoch && p.DropRemainder && p.Epochs == 0 && n > 0 && n < p.BatchSize {
-		return nil, noBatch(p.Spec, n)
-	}
 	rows, known := p.Rows(scan)
 	if err := size.CheckMemory(p.Spec, rows, known, machine.AvailableMemory()); err != nil {
 		return nil, err
@@ -121,14 +117,6 @@ func (p *Plan) nothingKept() error {
 			break
 		}
 	}
-	return e
-}
-
-// noBatch returns the error of an endless loader that drops the examples of every epoch.
-func noBatch(s *spec.Spec, epoch int64) error {
-	e := millrace.Errorf(millrace.ErrConfig, "an epoch has %s, and drop_remainder drops them, because a batch has %d; the loader would wait for ever",
-		figures.Of(epoch, "example"), s.BatchSize)
-	e.Loader, e.Key = s.Path, "args.target_batch_size"
 	return e
 }
 

@@ -232,6 +232,10 @@ func orders() map[string]fixture.Object {
 		"range":   {"range": fixture.Object{"start": 5, "end": 29}, "epochs": 2},
 		"endless": shuffled("exact", fixture.Object{"epochs": nil}),
 
+		"within":         shuffled("exact", fixture.Object{"batch_within_epoch": true, "target_batch_size": 20}),
+		"within dropped": shuffled("exact", fixture.Object{"batch_within_epoch": true, "target_batch_size": 20, "drop_remainder": true}),
+		"within files":   {"epochs": 3, "batch_within_epoch": true, "target_batch_size": 20},
+
 		"skip":       shuffled("exact", fixture.Object{"bad_records": fixture.Object{"skip": 3}}),
 		"duplicates": {"duplicate_features": "error", "epochs": 2},
 		"finite":     shuffled("block", fixture.Object{"num_shuffle_buffer_elements": 20, "check_finite": true}),

@@ -60,6 +60,9 @@ func (pl *Pipeline) open(ctx context.Context, sess *tfbridge.Session, o *steps.O
 			return nil, err
 		}
 	}
+	if p := pl.Plan; p.Epochs == 0 && pl.epochRows > 0 && pl.dropped(0) > 0 {
+		return nil, pl.configError("an epoch has %d examples, and drop_remainder drops them, because a batch has %d: the loader would wait for ever", pl.epochRows, p.BatchSize)
+	}
 	end := pl.Files.Begin(ctx)
 	p, err := pl.newPass(ctx, sess, o)
 	if err != nil {

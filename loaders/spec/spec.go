@@ -232,14 +232,14 @@ func (s *Spec) HasRemoteFiles() bool {
 	return false
 }
 
-// BatchCount returns how many batches a run has whose epochs have so many examples together,
-// dropped ones included. It is for batches of a number of examples without buckets.
-func (s *Spec) BatchCount(examples int64) int64 {
+// BatchCount returns how many batches a run has whose epochs have n examples together, dropped ones
+// included. It is for batches of a number of examples without buckets.
+func (s *Spec) BatchCount(n int64) int64 {
 	epochs := int64(1)
 	if s.WithinEpoch {
 		epochs = max(s.Epochs, 1)
 	}
-	return epochs * s.batchesOf(examples/epochs)
+	return epochs * s.batchesOf(n/epochs)
 }
 
 // batchesOf returns how many batches are made of consecutive examples.

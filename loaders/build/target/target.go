@@ -61,8 +61,8 @@ type Target struct {
 	// them.
 	Stop, RecordLengths tfbridge.Output
 
-	// Epoch is the number of the only epoch whose elements are built, an int64 scalar; unset: those of
-	// all epochs are. Before is how many examples a filter saw in the epochs before it, since the
+	// Epoch is the number of the only epoch whose elements are built, an int64 scalar; unset: all
+	// epochs are. Before is how many examples a filter saw in the epochs before it, since the
 	// iterator began.
 	Epoch, Before tfbridge.Output
 
