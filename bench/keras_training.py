@@ -93,6 +93,23 @@ def recurrent(cell):
     return make
 
 
+def spectral():
+    inputs = keras.Input((8, 8, 3), name="x")
+    x = L.SpectralNormalization(L.Conv2D(4, 3, activation="relu"), name="first")(inputs)
+    x = L.SpectralNormalization(L.Conv2D(4, 3, activation="relu"), name="second")(x)
+    return keras.Model(inputs, L.SpectralNormalization(L.Dense(CLASSES), power_iterations=2, name="head")(L.Flatten()(x)))
+
+
+def mixed(policy):
+    def make():
+        inputs = keras.Input((8, 8, 3), name="x")
+        x = L.Conv2D(4, 3, activation="relu", dtype=policy, name="conv")(inputs)
+        x = L.BatchNormalization(dtype=policy, name="norm")(x)
+        return keras.Model(inputs, L.Dense(CLASSES, dtype=policy, name="head")(L.Flatten(dtype=policy)(x)))
+
+    return make
+
+
 MODELS = {
     "MobileNetV2": application(A.MobileNetV2, 32), "MobileNetV2, frozen": application(A.MobileNetV2, 32, True),
     "MobileNetV3Small": application(A.MobileNetV3Small, 32), "ResNet50": application(A.ResNet50, 32),
@@ -101,7 +118,8 @@ MODELS = {
     "ConvNeXtTiny": application(A.ConvNeXtTiny, 32), "Xception": application(A.Xception, 71), "VGG16": application(A.VGG16, 32),
     "InceptionV3": application(A.InceptionV3, 75), "NASNetMobile": application(A.NASNetMobile, 32),
     "Transformer": transformer, "U-Net": unet, "recommender": recommender, "text classifier": text,
-    "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU),
+    "LSTM": recurrent(L.LSTM), "GRU": recurrent(L.GRU), "SpectralNormalization": spectral,
+    "mixed_float16": mixed("mixed_float16"), "mixed_bfloat16": mixed("mixed_bfloat16"),
 }
 
 

@@ -51,6 +51,10 @@ type Spec struct {
 	Logits        bool    // the predictions of a metric of probabilities are logits; see [Type.OfProbabilities]
 
 	Classes []string // names of the classes of ConfusionMatrix, in their order; nil: they have none
+
+	// Own makes a metric of a type outside of this package, one for each evaluation. The other
+	// fields are not used then. Nil: a metric of Type.
+	Own func() Metric
 }
 
 // NeedsLabels reports whether a metric compares predictions with labels.

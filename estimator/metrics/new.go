@@ -10,6 +10,9 @@ import (
 
 // New returns a metric over no batches.
 func New(s *Spec) (Metric, error) {
+	if s.Own != nil {
+		return s.Own(), nil
+	}
 	if s.Type.OfProbabilities() {
 		return ofProbabilities(s)
 	}

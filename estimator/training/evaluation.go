@@ -121,7 +121,7 @@ func (e *Evaluator) newMetrics() ([]metrics.Metric, error) {
 		if list[i], err = metrics.New(&m.Spec); err != nil {
 			return nil, err
 		}
-		if m.Type.NeedsLabels() && m.Labels == "" || m.Predictions == "" {
+		if m.Own == nil && m.Type.NeedsLabels() && m.Labels == "" || m.Predictions == "" {
 			return nil, millrace.Errorf(millrace.ErrConfig, "metric %q: name the labels and the predictions", m.Name)
 		}
 	}
