@@ -54,10 +54,10 @@ func checkpointSource(path string) (*Source, error) {
 // pythonNames returns the names that Python gave the variables of a checkpoint, by their
 // names in it.
 func pythonNames(c *checkpoint.Checkpoint) (map[string]string, error) {
-	spec, ok := c.Tensor(savedmodel.ObjectGraphKey)
-	if !ok || spec.DType != dtype.String {
+	if !c.Objects {
 		return nil, nil
 	}
+	spec := dtype.TensorSpec{Name: savedmodel.ObjectGraphKey, DType: dtype.String, Shape: dtype.ScalarShape()}
 	read, err := checkpoint.ReadTensors(c.Prefix, []dtype.TensorSpec{spec})
 	if err != nil {
 		return nil, err

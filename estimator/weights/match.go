@@ -277,6 +277,12 @@ func (v *Variable) label() string {
 	return plain(v.Names[0])
 }
 
+// isSeed reports whether the variable is the seed of a random layer of Keras. Its files of weights
+// have none.
+func (v *Variable) isSeed() bool {
+	return slices.ContainsFunc(v.Names, func(name string) bool { return path.Base(plain(name)) == "seed_generator_state" })
+}
+
 // matches reports whether a pattern matches a name of the variable.
 func (v *Variable) matches(patterns []string) bool {
 	const other = "\x00" // a character that no name contains
@@ -296,7 +302,9 @@ func (m *matcher) finish(o *Options) (*Match, error) {
 		t, ok := m.tensorOf[v]
 		if !ok {
 			m.result.Missing = append(m.result.Missing, v)
-			problems = append(problems, fmt.Sprintf("%s is missing", variable.label()))
+			if !variable.isSeed() {
+				problems = append(problems, fmt.Sprintf("%s is missing", variable.label()))
+			}
 			continue
 		}
 		if tensor := &m.source.Tensors[t]; !fits(tensor, variable) {

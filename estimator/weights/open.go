@@ -30,7 +30,20 @@ func Open(path string) (*Source, error) {
 			return nil, noWeights(path, err)
 		}
 	}
-	return checkpointSource(path)
+	return checkpointSource(ofRun(path))
+}
+
+// ofRun returns the folder of a run's checkpoints for the folder of the run, and other paths as
+// they are.
+func ofRun(path string) string {
+	within := filepath.Join(path, "checkpoints")
+	if _, err := os.Stat(filepath.Join(path, "checkpoint")); err == nil {
+		return path
+	}
+	if _, err := os.Stat(filepath.Join(within, "checkpoint")); err == nil {
+		return within
+	}
+	return path
 }
 
 // openFile opens a file of weights.

@@ -103,10 +103,11 @@ func compare(t *testing.T, got map[string][]float32, prefix string, without ...s
 }
 
 // Each form of file gives a model Keras's values, and so do a SavedModel and a checkpoint
-// that hold them.
+// that hold them. In a checkpoint of Keras's model the paths of objects say nothing, and the
+// graph of objects has the names.
 func TestForms(t *testing.T) {
 	dir := save(t, "", 3)
-	for _, name := range []string{"small.weights.h5", "small.keras", "small.safetensors"} {
+	for _, name := range []string{"small.weights.h5", "small.keras", "small.safetensors", "objects"} {
 		values, report, err := initialize(t, dir, "testdata/"+name, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -175,6 +176,20 @@ func TestAmbiguous(t *testing.T) {
 	}
 	m, err := weights.NewMatch(variables, s, &weights.Options{SkipMismatch: true})
 	if err != nil || len(m.Taken) != 1 || m.Taken[0] != (weights.Pair{Variable: 0, Tensor: 1}) || len(m.Missing) != 1 {
+		t.Errorf("got %+v, %v", m, err)
+	}
+}
+
+// Files of Keras have no seeds of random layers: a model with dropout gets its weights and keeps
+// its seed.
+func TestSeedsMayBeMissing(t *testing.T) {
+	s := &weights.Source{Path: "x", Tensors: []weights.Tensor{{Names: []string{"a/kernel"}, DType: dtype.Float, Shape: dtype.MakeShape(2)}}}
+	variables := []weights.Variable{
+		{Names: []string{"variables/0", "a/kernel"}, DType: dtype.Float, Shape: dtype.MakeShape(2)},
+		{Names: []string{"variables/1", "seed_generator/seed_generator_state"}, DType: dtype.Uint32, Shape: dtype.MakeShape(2)},
+	}
+	m, err := weights.NewMatch(variables, s, nil)
+	if err != nil || len(m.Taken) != 1 || len(m.Missing) != 1 || m.Missing[0] != 1 {
 		t.Errorf("got %+v, %v", m, err)
 	}
 }

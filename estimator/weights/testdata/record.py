@@ -5,6 +5,7 @@ import sys
 import keras
 import numpy as np
 import safetensors.numpy
+import tensorflow as tf
 
 folder = sys.argv[1]
 x = keras.Input((6, 5, 3))
@@ -17,6 +18,7 @@ for w in model.weights:
     w.assign(np.round(np.random.default_rng(len(w.path)).normal(size=w.shape), 2))
 model.save_weights(folder + "/small.weights.h5")
 model.save(folder + "/small.keras")
+tf.train.Checkpoint(model=model).write(folder + "/objects")
 safetensors.numpy.save_file({w.path: w.numpy() for w in model.weights}, folder + "/small.safetensors")
 with open(folder + "/values.json", "w") as f:
     json.dump({w.path: [float(str(v)) for v in np.ravel(w.numpy())] for w in model.weights}, f)
