@@ -201,7 +201,7 @@ var attempts = map[string][]attempt{
 		{"make a temporary file", func([]string) error {
 			f, err := os.CreateTemp("", "x")
 			if err == nil {
-				err = f.Close()
+				err = errors.Join(f.Close(), os.Remove(f.Name()))
 			}
 			return err
 		}},
