@@ -140,8 +140,9 @@ func drawLists(r *rand.Rand, args fixture.Object, lists []string) {
 		secondaries = append(secondaries, fixture.Object{"to_name": "c", "type": "const", "args": fixture.Object{"shape": any(), "dtype": "int8", "value": 7}})
 	}
 	args["secondary_features"] = secondaries
-	if r.IntN(5) == 0 {
-		args["processing_steps"] = []fixture.Object{{"tensor": any(), "type": "slice", "args": fixture.Object{"slice": "1:"}}}
+	if r.IntN(3) == 0 {
+		part := []string{"1:", ":2", ":4", "0:3"}[r.IntN(4)]
+		args["processing_steps"] = []fixture.Object{{"tensor": any(), "type": "slice", "args": fixture.Object{"slice": part}}}
 	}
 	switch r.IntN(4) {
 	case 0:

@@ -66,9 +66,10 @@ char* Joined::Add(size_t n) {
   return data_.get() + size_ - n;
 }
 
-void Joined::Copy(size_t record, size_t bytes, char* to) const {
+void Joined::Copy(size_t record, size_t bytes, char* to, int64_t most) const {
   const int64_t begin = splits_[record];
-  const auto n = static_cast<size_t>(splits_[record + 1] - begin);
+  const auto n =
+      static_cast<size_t>(std::min(splits_[record + 1] - begin, most));
   if (n == 0) return;
   if (elsewhere_.empty()) {
     std::memcpy(to, data() + begin * bytes, n * bytes);

@@ -61,8 +61,9 @@ class Joined {
     return true;
   }
 
-  // Copy copies the elements of a record, of `bytes` bytes each.
-  void Copy(size_t record, size_t bytes, char* to) const;
+  // Copy copies up to `most` elements of a record, of `bytes` bytes each.
+  void Copy(size_t record, size_t bytes, char* to,
+            int64_t most = INT64_MAX) const;
 
   // AddText adds a string.
   bool AddText(std::string_view text);

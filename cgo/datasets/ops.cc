@@ -37,6 +37,7 @@ using namespace tensorflow;  // NOLINT
           "'elements'}) >= 1")                                             \
       .Attr("of: list(int) >= 1")                                          \
       .Attr("sizes: list(int) >= 1")                                       \
+      .Attr("most: list(int) = []")                                        \
       .Attr("Tfills: list(type) >= 0")
 
 #define FILE_ATTRS .Attr("compression: {'', 'GZIP', 'ZLIB'} = ''")
@@ -97,6 +98,7 @@ parts: What each component is: values (of a list those of all records,
   of its elements are no padding, or how many values each record has.
 of: The feature of each component.
 sizes: The size that padded lists and masks have, -1 for the longest.
+most: How many elements of a record are used, -1 for all.
 )doc";
 
 constexpr char kPlacedDoc[] =

@@ -29,10 +29,15 @@ int64_t Values(const std::vector<int64_t>& dims) {
   return n;
 }
 
-int64_t Longest(const std::vector<int64_t>& splits) {
+// Used returns how many elements of a record are used.
+int64_t Used(const std::vector<int64_t>& splits, size_t record, int64_t most) {
+  return std::min(splits[record + 1] - splits[record], most);
+}
+
+int64_t Longest(const std::vector<int64_t>& splits, int64_t most) {
   int64_t n = 0;
-  for (size_t i = 1; i < splits.size(); ++i) {
-    n = std::max(n, splits[i] - splits[i - 1]);
+  for (size_t i = 0; i + 1 < splits.size(); ++i) {
+    n = std::max(n, Used(splits, i, most));
   }
   return n;
 }
@@ -51,6 +56,7 @@ absl::Status SequenceSpec::Read(OpKernelConstruction* ctx,
   TF_RETURN_IF_ERROR(ctx->GetAttr(kParts, &parts_));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kOf, &of_));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kSizes, &sizes_));
+  TF_RETURN_IF_ERROR(ctx->GetAttr(kMost, &most_));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kFillTypes, &fill_types_));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputTypes, &types_));
   TF_RETURN_IF_ERROR(ctx->GetAttr(kOutputShapes, &shapes_));
@@ -63,7 +69,7 @@ absl::Status SequenceSpec::Read(OpKernelConstruction* ctx,
   }
   const size_t n = parts_.size();
   if (of_.size() != n || sizes_.size() != n || types_.size() != n ||
-      shapes_.size() != n) {
+      shapes_.size() != n || (!most_.empty() && most_.size() != n)) {
     return absl::InvalidArgumentError(
         "the attributes of components differ in length");
   }
@@ -110,9 +116,15 @@ absl::Status SequenceSpec::Add(const BatchSpec& batch, size_t i) {
     return absl::InvalidArgumentError(
         absl::StrCat("its type is ", DataTypeString(want)));
   }
-  components_.push_back({part, feature, sizes_[i], Tensor()});
+  int64_t most = INT64_MAX;
+  if (!most_.empty() && most_[i] >= 0) most = most_[i];
+  if (most != INT64_MAX && (part == Part::kValues || part == Part::kSplits ||
+                            !batch.features()[feature].is_list)) {
+    return absl::InvalidArgumentError("all elements of it are used");
+  }
+  components_.push_back({part, feature, sizes_[i], most, Tensor()});
   const bool sized = part == Part::kPadded || part == Part::kMask;
-  if (sized && sizes_[i] >= 0) {
+  if (sized && sizes_[i] >= 0 && most > sizes_[i]) {
     int64_t& limit = limits_[feature];
     limit = limit < 0 ? sizes_[i] : std::min(limit, sizes_[i]);
   }
@@ -158,6 +170,7 @@ std::vector<std::pair<absl::string_view, AttrValue>> SequenceSpec::Attrs(
   add(kParts, parts_);
   add(kOf, of_);
   add(kSizes, sizes_);
+  add(kMost, most_);
   add(kFillTypes, fill_types_);
   add(kRecordTypes, batch.types());
   add(kRecordShapes, batch.shapes());
@@ -221,7 +234,7 @@ absl::Status SequenceBatcher::Make(Allocator* allocator, size_t component,
   if (c.part == Part::kSplits) shape[0] = rows_ + 1;
   if (c.part == Part::kValues) shape[0] = splits.back();
   if (c.part == Part::kPadded || c.part == Part::kMask) {
-    shape.push_back(c.size >= 0 ? c.size : Longest(splits));
+    shape.push_back(c.size >= 0 ? c.size : Longest(splits, c.most));
   }
   if (c.part == Part::kPadded || c.part == Part::kValues) {
     const std::vector<int64_t>& dims = batch_.dims(c.feature);
@@ -258,7 +271,7 @@ void SequenceBatcher::Elements(const SequenceSpec::Component& c,
   }
   const std::vector<int64_t>& splits = decoder_->list(c.feature).splits();
   for (int64_t i = 0; i < rows_; ++i) {
-    to[i] = (splits[i + 1] - splits[i]) * each;
+    to[i] = Used(splits, i, c.most) * each;
   }
 }
 
@@ -279,7 +292,7 @@ void SequenceBatcher::Pad(const SequenceSpec::Component& c, Tensor* out) const {
   const auto columns = static_cast<size_t>(out->dim_size(1));
   if (c.part == Part::kMask) {
     for (int64_t i = 0; i < rows_; ++i) {
-      const auto n = static_cast<size_t>(splits[i + 1] - splits[i]);
+      const auto n = static_cast<size_t>(Used(splits, i, c.most));
       std::memset(to + i * columns, 1, n);
       std::memset(to + i * columns + n, 0, columns - n);
     }
@@ -288,9 +301,9 @@ void SequenceBatcher::Pad(const SequenceSpec::Component& c, Tensor* out) const {
   if (element == 0) return;
   const char* const fill = static_cast<const char*>(c.fill.data());
   for (int64_t i = 0; i < rows_; ++i) {
-    const size_t n = (splits[i + 1] - splits[i]) * element;
+    const size_t n = Used(splits, i, c.most) * element;
     char* const row = to + i * columns * element;
-    list.Copy(i, element, row);
+    list.Copy(i, element, row, c.most);
     Fill(row + n, columns * element - n, fill, value);
   }
 }
@@ -307,10 +320,10 @@ void SequenceBatcher::PadTexts(const SequenceSpec::Component& c,
   const std::vector<int64_t>& splits = list.splits();
   const int64_t each = Values(batch_.dims(c.feature));
   const tstring& fill = c.fill.scalar<tstring>()();
-  size_t next = 0;
   for (int64_t i = 0; i < rows_; ++i) {
     tstring* const end = to + out->dim_size(1) * each;
-    for (int64_t n = (splits[i + 1] - splits[i]) * each; n > 0; --n) {
+    auto next = static_cast<size_t>(splits[i] * each);
+    for (int64_t n = Used(splits, i, c.most) * each; n > 0; --n) {
       *to++ = Text(list, next++);
     }
     if (!fill.empty()) std::fill(to, end, fill);

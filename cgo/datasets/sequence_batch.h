@@ -23,6 +23,7 @@ namespace millrace {
 constexpr char kParts[] = "parts";
 constexpr char kOf[] = "of";
 constexpr char kSizes[] = "sizes";
+constexpr char kMost[] = "most";
 constexpr char kFills[] = "fills";
 constexpr char kFillTypes[] = "Tfills";
 constexpr char kPositions[] = "positions";
@@ -45,6 +46,7 @@ class SequenceSpec {
     Part part;
     size_t feature;
     int64_t size;             // size to pad to, -1 for the longest
+    int64_t most;             // elements of a record that are used
     tensorflow::Tensor fill;  // a scalar; for padded components only
   };
 
@@ -84,6 +86,7 @@ class SequenceSpec {
   std::vector<std::string> parts_;
   std::vector<int64_t> of_;
   std::vector<int64_t> sizes_;
+  std::vector<int64_t> most_;  // -1 for all; empty: all of each component
   tensorflow::DataTypeVector fill_types_;
   tensorflow::DataTypeVector types_;
   std::vector<tensorflow::PartialTensorShape> shapes_;

@@ -3,13 +3,14 @@ package engine
 import (
 	"slices"
 
+	"millrace/loaders/processing/tensors"
 	"millrace/loaders/spec"
 )
 
 // NativeTensors reports whether the native operation for records with lists makes the
 // plan's tensors, padded as the config says, so that no further stage is needed.
 func (c Choice) NativeTensors() bool {
-	if len(c.Secondaries)+len(c.Steps) > 0 {
+	if len(c.Secondaries) > 0 || len(c.Steps) > 0 && !cutsLists(c) {
 		return false
 	}
 	for _, f := range c.Features {
@@ -30,6 +31,22 @@ func (c Choice) NativeTensors() bool {
 		}
 	}
 	return true
+}
+
+// cutsLists reports whether all steps take the first elements of lists, each of another one.
+func cutsLists(c Choice) bool {
+	cut := map[string]bool{}
+	for _, s := range c.Steps {
+		part, ok := s.Action.(*tensors.Slice)
+		if !ok || part.First() == 0 || s.Reads[0] != s.Writes || cut[s.Writes] {
+			return false
+		}
+		if i := slices.IndexFunc(c.Primaries, func(p spec.Primary) bool { return p.To == s.Writes }); i < 0 || !c.Primaries[i].From.VarLen {
+			return false
+		}
+		cut[s.Writes] = true
+	}
+	return c.Bucket == nil // buckets have the lengths of the stored lists
 }
 
 // ParsingSuffices reports whether parsing alone gives the plan's tensors, and which of

@@ -2,6 +2,8 @@ package native
 
 import (
 	"maps"
+	"math"
+	"slices"
 
 	"millrace"
 	"millrace/dtype"
@@ -29,6 +31,7 @@ type Component struct {
 	Feature int // index in [Sequence].Features
 	Part    Part
 	Size    int64           // for Padded and Mask: elements to pad to, more are an error; -1: the longest of the batch
+	Most    int64           // how many elements of a record Padded, Mask, Lengths and Elements use; 0: all
 	Fill    tfbridge.Output // for Padded: the padding value, a scalar of the feature's type
 }
 
@@ -88,7 +91,7 @@ func (q *Sequence) attrs(s *graph.Scope, op string, n int64) (specs []graph.Spec
 	}
 	all = q.featureAttrs(s, op)
 	var parts []string
-	var of, sizes []int64
+	var of, sizes, most []int64
 	fills = tfbridge.OutputList{}
 	for i := range q.Components {
 		c := &q.Components[i]
@@ -99,11 +102,20 @@ func (q *Sequence) attrs(s *graph.Scope, op string, n int64) (specs []graph.Spec
 		limit.Between(-1, limit.PaddedDimension).Check(s, op+": padded size", c.Size)
 		specs, parts = append(specs, c.spec(&q.Features[c.Feature], n)), append(parts, string(c.Part))
 		of, sizes = append(of, int64(c.Feature)), append(sizes, c.Size)
+		limit.Between(0, math.MaxInt64).Check(s, op+": elements that are used", c.Most)
+		if c.Most > 0 {
+			most = append(most, c.Most)
+		} else {
+			most = append(most, -1)
+		}
 		if c.Part == Padded {
 			fills = append(fills, c.Fill)
 		}
 	}
 	all["parts"], all["of"], all["sizes"] = parts, of, sizes
+	if slices.ContainsFunc(most, func(n int64) bool { return n > 0 }) {
+		all["most"] = most
+	}
 	return specs, all, fills
 }
 

@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "64822126ac1dd306"
+const digest = "ad4e4fed7c1b2bbd"

@@ -5,6 +5,7 @@ import (
 	"millrace/graph/dataset"
 	"millrace/graph/dataset/native"
 	"millrace/loaders/build/target"
+	"millrace/loaders/processing/tensors"
 	"millrace/loaders/spec"
 	"millrace/loaders/stage"
 	"millrace/tfbridge"
@@ -55,6 +56,10 @@ func (b *Builder) components() []native.Component {
 	for _, m := range stage.All[stage.Measure](b.Stages) {
 		measures[m.To] = m
 	}
+	most := map[string]int64{}
+	for _, x := range stage.All[stage.Step](b.Stages) {
+		most[x.Writes] = x.Action.(*tensors.Slice).First() // NativeTensors allows no other steps
+	}
 	var components []native.Component
 	for i, t := range b.Out.Tensors {
 		c := native.Component{Part: native.Values, Size: -1}
@@ -73,6 +78,7 @@ func (b *Builder) components() []native.Component {
 		if b.Out.Padding != nil && (c.Part == native.Padded || c.Part == native.Mask) {
 			c.Size = b.Out.Padding[i].Shape[0]
 		}
+		c.Most = most[of]
 		components = append(components, c)
 	}
 	return components

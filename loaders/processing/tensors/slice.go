@@ -37,6 +37,18 @@ func (s *Slice) Out() processing.Tensor { return s.To }
 // Removes reports whether the slice takes a single position of an axis.
 func (s *Slice) Removes(axis int) bool { return axis < len(s.Indices) && s.Indices[axis].Single }
 
+// First returns how many elements the slice takes from the begin of the first axis, 0 if it is another
+// slice.
+func (s *Slice) First() int64 {
+	if len(s.Indices) != 1 || s.Indices[0].Single || s.Indices[0].End == nil {
+		return 0
+	}
+	if b := s.Indices[0].Begin; b != nil && *b != 0 {
+		return 0
+	}
+	return max(*s.Indices[0].End, 0)
+}
+
 // Columns marks a step that can also slice joined rows.
 func (s *Slice) Columns() {}
 
