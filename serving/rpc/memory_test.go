@@ -195,7 +195,7 @@ func TestMemoryHalfSent(t *testing.T) {
 	for range cap(ends) {
 		go func() { ends <- sendHalf(t.Context(), conn.Target(), 2_000_000, 1_000_000) }()
 	}
-	for s.Memory.InUse() < 8<<20 {
+	for s.Memory.InUse() < 8<<20 && len(ends) == 0 { // on a busy machine the first may end before the last begins
 		runtime.Gosched()
 	}
 	if _, err := ask[servingproto.PredictResponse](t, conn, "PredictionService/Predict", vector(1)); err != nil {

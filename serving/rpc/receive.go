@@ -94,6 +94,7 @@ const maxHeaders = 32 << 10
 
 // receive reads the message of a request. The lease has the memory of the message.
 func (r *receiver) receive(stream grpc.ServerStream, q proto.Message, lease *budget.Lease) error {
+	began := time.Now() // before the timer begins, so that the time is over when it ends
 	if a, ok := stream.Context().Value(arrivalKey{}).(*arrival); ok {
 		late := time.AfterFunc(r.wait, a.cancel)
 		defer late.Stop()
@@ -108,7 +109,6 @@ func (r *receiver) receive(stream grpc.ServerStream, q proto.Message, lease *bud
 		}
 		return lease.Grow(int64(proto.Size(q)))
 	}
-	began := time.Now()
 	room, _ := r.rooms.Get().(*[]byte)
 	if room == nil {
 		room = new([]byte)

@@ -1,4 +1,4 @@
-// Package figures formats counts, sizes and times for people.
+// Package figures formats counts, sizes and times for people, and reads sizes.
 package figures
 
 import (
@@ -46,7 +46,7 @@ func Size(n int64) string {
 	for v >= 999.95 && unit < 4 {
 		v, unit = v/1000, unit+1
 	}
-	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[unit])
+	return fmt.Sprintf("%.1f %cB", v, units[unit])
 }
 
 // Seconds is a duration with at least two digits: "0.041 s", "12.3 s".

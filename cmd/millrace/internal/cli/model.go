@@ -36,7 +36,7 @@ const decodeLimit = "decode-limit"
 // decode from an input, if no other set of flags has declared it.
 func AddDecodeLimit(f *pflag.FlagSet) {
 	if f.Lookup(decodeLimit) == nil {
-		f.Int64(decodeLimit, bytecheck.DefaultLimit, "refuse an image, a sound or a compressed string that takes more than `BYTES` when a processing step or an operation of the model decodes it")
+		f.Var(Size(new(int64), bytecheck.DefaultLimit), decodeLimit, "refuse an image, a sound or a compressed string that takes more than `BYTES` when a processing step or an operation of the model decodes it")
 	}
 }
 

@@ -58,7 +58,7 @@ func (p *Program) AddFlags(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.RuntimeDir, "runtime", "", "folder of the TensorFlow runtime (default $"+tfbridge.RuntimeEnv+", then the one that runtime install installed)")
 	root.PersistentFlags().BoolVar(&p.Verbose, "verbose", false, "show TensorFlow's own log, and which sandbox is in force")
-	root.PersistentFlags().Int64Var(&p.memoryLimit, "memory-limit", 0, "refuse what the tensors of models and data take beyond `BYTES` together (0: no limit); needs runtime native")
+	root.PersistentFlags().Var(Size(&p.memoryLimit, 0), "memory-limit", "refuse what the tensors of models and data take beyond `BYTES` together (0: no limit); needs runtime native")
 	p.sandbox.add(root)
 }
 

@@ -72,7 +72,7 @@ each shard appears when it is whole, and __manifest__.json last.`,
 	f.StringVar(&flags.out, "out", "", "the `DIR` to make; it must not exist, or be empty")
 	f.StringVar(&flags.Manifest, "manifest", "", "write the records that this manifest `FILE` describes")
 	f.Int64Var(&flags.Shards, "shards", 0, "write `N` shards of nearly equal numbers of rows")
-	f.Int64Var(&flags.ShardBytes, "shard-bytes", 0, "end a shard before it has more than `B` bytes, uncompressed (default 268435456)")
+	f.Var(cli.Size(&flags.ShardBytes, 0), "shard-bytes", "end a shard before it has more than `B` bytes, uncompressed (default 268435456)")
 	f.StringVar(&flags.compression, "compression", "", "compress the shards: `gzip` or zlib")
 	f.IntVar(&flags.Workers, "workers", 0, "convert `N` blocks of rows at once (default one for each processor)")
 	f.StringVar(&flags.InvalidUTF8, "invalid-utf8", "error", "text that is not UTF-8 is an `error`, or replace: U+FFFD takes its place")

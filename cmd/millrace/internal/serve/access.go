@@ -43,7 +43,7 @@ func (f *accessFlags) table() []flagRow {
 		{name: "auth-tokens", define: text(&f.tokens, ""), usage: "`FILE` with a line \"IDENTITY TOKEN\" for each client: only requests with such a bearer token are answered"},
 		{name: "auth-certificates", define: truth(&f.certificates, false), usage: "answer clients that show a certificate, which the SSLConfig's custom_ca has signed"},
 		{name: "model-settings", define: text(&f.settings, ""), usage: "JSON `FILE` with settings by model: batching, shared inputs, canary weights, shadow, cache, sequences"},
-		{name: "model-memory", define: number64(&f.modelMemory, 0), usage: "load models when they are asked for, and unload those not asked for longest beyond this many `BYTES` (0: load all at once)"},
+		{name: "model-memory", define: size(&f.modelMemory, 0), usage: "load models when they are asked for, and unload those not asked for longest beyond this many `BYTES` (0: load all at once)"},
 		{name: "max-queue-delay", define: duration(&f.maxQueueDelay, 0), usage: "refuse requests that would wait longer than this `TIME` for their batch (0: only those that would miss their deadline)"},
 	}
 }

@@ -141,9 +141,9 @@ func (f *serveFlags) listeningFlags() []flagRow {
 // requestFlags are the flags for single requests and their limits.
 func (f *serveFlags) requestFlags() []flagRow {
 	return []flagRow{
-		{name: "max-body", define: number64(&f.maxBody, 64<<20), usage: "longest body of a HTTP request in bytes"},
+		{name: "max-body", define: size(&f.maxBody, 64<<20), usage: "longest body of a HTTP request in bytes"},
 		{name: "max-requests", define: number(&f.maxRequests, 0), usage: "refuse more than `N` requests at a time (0: any number)"},
-		{name: "request-memory", define: number64(&f.memory, 0), usage: "refuse requests that take more than `BYTES` of memory together (0: a quarter of what the machine has or the container allows, -1: any number)"},
+		{name: "request-memory", define: size(&f.memory, 0), usage: "refuse requests that take more than `BYTES` of memory together (0: a quarter of what the machine has or the container allows, -1: any number)"},
 		{name: "decode-limit", define: func(s *pflag.FlagSet, _, _ string) { f.decode = s; cli.AddDecodeLimit(s) }},
 		{name: "grpc-max-time", define: duration(&f.grpcTime, 5*time.Minute), usage: "longest `TIME` for a gRPC request, also if its client gives it no deadline (0: as long as the client waits)"},
 		{name: "enable_serialization_as_tensor_content", define: truth(&f.tensorBytes, false), usage: "gRPC answers with numbers in tensor_content"},
@@ -183,7 +183,7 @@ func (f *serveFlags) operationFlags() []flagRow {
 		{name: "request-log-rate", define: func(s *pflag.FlagSet, name, usage string) {
 			s.Float64Var(&f.logging.SamplingRate, name, 0.01, usage)
 		}, usage: "share of the requests that are logged, from 0 to 1"},
-		{name: "request-log-file-bytes", define: number64(&f.logging.MaxFileBytes, 64<<20), usage: "size from which on the log goes on in another file"},
+		{name: "request-log-file-bytes", define: size(&f.logging.MaxFileBytes, 64<<20), usage: "size from which on the log goes on in another file"},
 		{name: "otlp-endpoint", define: text(&f.otlp, ""), usage: "send OpenTelemetry traces to the collector at `URL` (default OTEL_EXPORTER_OTLP_ENDPOINT; none if that is empty)"},
 		{name: "monitoring_config_file", define: text(&f.monitoringFile, ""), usage: "`FILE` with a MonitoringConfig: TensorFlow Serving's metrics for Prometheus at its path"},
 		{name: "log-json", define: truth(&f.jsonLog, false), usage: "write the log as JSON"},
@@ -243,6 +243,10 @@ func number(to *int, normal int) func(*pflag.FlagSet, string, string) {
 
 func number64(to *int64, normal int64) func(*pflag.FlagSet, string, string) {
 	return func(s *pflag.FlagSet, name, usage string) { s.Int64Var(to, name, normal, usage) }
+}
+
+func size(to *int64, normal int64) func(*pflag.FlagSet, string, string) {
+	return func(s *pflag.FlagSet, name, usage string) { s.Var(cli.Size(to, normal), name, usage) }
 }
 
 func fraction(to *float64) func(*pflag.FlagSet, string, string) {
