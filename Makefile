@@ -177,7 +177,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page guarded optimized stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page foreign-models calls guarded optimized stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files
@@ -229,6 +229,17 @@ optimized: native ## the tests of loaders with TensorFlow's optimizer, as users 
 guarded: native ## attacks by models, with a guard page beside pieces of C memory
 	$(WITH_RUNTIME) MILLRACE_TEST_GUARDED=1 go test -exec $(CURDIR)/internal/test/guarded.sh -count=1 -timeout 2h \
 		-run 'TestFailingTricks|TestOddArguments|TestOddHandles' ./graph ./gen/opeffect
+
+.PHONY: calls
+calls: native ## a sound call of each operation that a model may use, changed 60 times: none ends the process
+	$(WITH_RUNTIME) MILLRACE_SOAK=1 go test -count=1 -timeout 2h -run 'TestSoundCalls|TestEndingCalls|TestChangedCalls' ./gen/opeffect
+
+.PHONY: foreign-models
+foreign-models: native ## write models as their users export them, and load each, where PYTHON has TensorFlow
+	@if $(PYTHON) -c "import keras, tensorflow" >/dev/null 2>&1; then \
+		rm -rf build/foreign && $(PYTHON) testdata/foreign/further.py build/foreign && \
+		$(WITH_RUNTIME) go test -count=1 -run '^TestExported$$' ./graph -exported $(CURDIR)/build/foreign; \
+	else echo "SKIPPED: foreign models. PYTHON=$(PYTHON) lacks TensorFlow or Keras." >&2; fi
 
 .PHONY: stress
 stress: native ## the tests with a collection before each use of a C pointer
