@@ -142,7 +142,9 @@ func importGraph(def []byte, model *ModelOptions) (*tfbridge.Session, error) {
 			return nil, err
 		}
 	}
-	o := model.session()
+	own := *model.session()
+	own.KeepMemory = true
+	o := &own
 	if o.InterOpThreads >= 0 && g.MayLoop() {
 		withPool := *o
 		withPool.LoopPool = true

@@ -498,7 +498,7 @@ var kindTricks = []trick{
 		s.op("evil", "Placeholder", nil, "dtype", str, "shape", d)
 		s.op("i", "Identity", in("evil"), "T", str)
 	}},
-	{"a shape has more elements than numbers", returnsError, func(s *smuggled) {
+	{"a shape has more elements than numbers", "", func(s *smuggled) {
 		s.op("evil", "VarHandleOp", nil, "dtype", f32, "shape", dims{1 << 40, 1 << 40}, "shared_name", "v")
 		s.output("^evil")
 	}},

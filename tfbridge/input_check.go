@@ -263,6 +263,11 @@ func (k *kernelCheck) setKeys(j *example.Checker, keys []C.mr_view) error {
 // OpCheckArguments is the type of the operation that checks the arguments of another.
 const OpCheckArguments = "MillraceCheckArguments"
 
+// OpHideShape is the type of an operation that passes a tensor on, and hides its shape from
+// TensorFlow's optimizer: some of its rewrites end the process for a shape that the
+// operation after it would refuse.
+const OpHideShape = "MillraceHideShape"
+
 // ArgumentsSpec describes what an operation of type [OpCheckArguments] checks.
 type ArgumentsSpec struct {
 	Op, Node string   // the operation that takes the arguments, and its node

@@ -71,6 +71,11 @@ type SessionOptions struct {
 	// dataset is optimized at each start. Values do not change. A graph that runs for long
 	// after one start, as a model does, has no need of it.
 	QuickStart bool
+	// KeepMemory skips the part of TensorFlow's optimizer that moves tensors between a
+	// GPU's memory and the host's, or computes them again, where a training would need too
+	// much (memory_optimization of RewriterConfig). It estimates the cost of each operation
+	// by its shapes, and ends the process for some that no run would reach.
+	KeepMemory bool
 	// SoftPlacement runs an operation on another device if the one that the graph
 	// requests is missing or cannot run it. Without it that is an error.
 	SoftPlacement bool
@@ -140,8 +145,10 @@ const (
 	optimizerJIT    = 5
 	optimizerJITCPU = 7
 
-	graphRewrite  = 10
-	rewriteNoMLIR = 32
+	graphRewrite    = 10
+	rewriteMemory   = 4
+	rewriteNoMLIR   = 32
+	noMemoryRewrite = 1
 )
 
 // check refuses invalid options. Some of them would end the process in
@@ -217,6 +224,9 @@ func (o *SessionOptions) config() []byte {
 		jit := appendVarint(nil, optimizerJIT, uint64(int64(o.JIT)))
 		jit = appendVarint(jit, optimizerJITCPU, uint64(flag(o.JIT > 0)))
 		b = appendBytes(b, configGraph, appendBytes(nil, graphOptimizer, jit))
+	}
+	if o.KeepMemory {
+		b = appendBytes(b, configGraph, appendBytes(nil, graphRewrite, appendVarint(nil, rewriteMemory, noMemoryRewrite)))
 	}
 	if o.QuickStart {
 		b = appendBytes(b, configGraph, appendBytes(nil, graphRewrite, appendVarint(nil, rewriteNoMLIR, 1)))

@@ -45,7 +45,7 @@ func TestRegistrations(t *testing.T) {
 			}
 		}
 	}
-	if compared < 1100 {
+	if compared < 1000 {
 		t.Errorf("%d operations have a row", compared)
 	}
 }

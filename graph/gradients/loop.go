@@ -273,7 +273,7 @@ func analyze(s *graph.Scope, l *library, body *tfproto.FunctionDef, rec *recorde
 
 // origin follows a value back through operations that only pass it on.
 func origin(o tfbridge.Output) tfbridge.Output {
-	for o.Op.Type() == "Identity" || o.Op.Type() == tfbridge.OpCheckArguments {
+	for o.Op.Type() == "Identity" || o.Op.Type() == tfbridge.OpCheckArguments || o.Op.Type() == tfbridge.OpHideShape {
 		o = o.Op.Inputs()[0]
 	}
 	return o

@@ -131,7 +131,7 @@ func (im *importer) knowElements(n *tfproto.NodeDef) *tfproto.NodeDef {
 	switch {
 	case !ok:
 		return n
-	case n.Op == "Identity" || n.Op == tfbridge.OpCheckArguments:
+	case n.Op == "Identity" || n.Op == tfbridge.OpCheckArguments, n.Op == tfbridge.OpHideShape:
 		im.elements[ref{n.Name, 0}] = element
 		return n
 	case n.Op != "TensorListStack":

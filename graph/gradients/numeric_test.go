@@ -28,6 +28,7 @@ var image, volume = []int64{1, 4, 4, 2}, []int64{1, 2, 4, 4, 1}
 var numericCases = map[string]numericCase{
 	"CheckNumerics":          unary("CheckNumerics", []int64{3}, map[string]any{"message": "x"}),
 	"DeepCopy":               unary("DeepCopy", []int64{3}, nil),
+	"MillraceHideShape":      unary(tfbridge.OpHideShape, []int64{3}, nil),
 	"Snapshot":               unary("Snapshot", []int64{3}, nil),
 	"Inv":                    unary("Inv", []int64{3}, nil),
 	"EnsureShape":            unary("EnsureShape", []int64{3}, map[string]any{"shape": tfbridge.MakeShape(3)}),

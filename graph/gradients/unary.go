@@ -13,6 +13,7 @@ var pass = one(func(c *call) tfbridge.Output { return c.dy[0] })
 // unaryRules are the rules of operations that work on each element of one tensor.
 var unaryRules = map[string]rule{
 	"Identity": pass, "Snapshot": pass, "EnsureShape": pass, "CheckNumerics": pass, "PlaceholderWithDefault": pass, "DeepCopy": pass,
+	tfbridge.OpHideShape: pass,
 	tfbridge.OpCheckArguments: func(c *call) []tfbridge.Output { // the operation returns its first input
 		return append(c.dy[:1:1], make([]tfbridge.Output, len(c.inputs)-1)...)
 	},

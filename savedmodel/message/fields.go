@@ -10,10 +10,10 @@ import (
 const (
 	NodeName, NodeOp, NodeInput, NodeAttr = 1, 2, 3, 5
 
-	AttrListField, attrStringField, attrIntField, attrTypeField = 1, 2, 3, 6
-	AttrTensorField, AttrPlaceholderField, AttrFuncField        = 8, 9, 10
+	AttrListField, attrStringField, attrIntField, attrTypeField          = 1, 2, 3, 6
+	AttrShapeField, AttrTensorField, AttrPlaceholderField, AttrFuncField = 7, 8, 9, 10
 
-	listTypeField, ListFuncField = 6, 9
+	listTypeField, ListShapeField, ListFuncField = 6, 7, 9
 
 	FuncName, FuncAttr = 1, 2
 )

@@ -240,6 +240,8 @@ func (c contentCheck) checkMerge(n metagraph.Node) error {
 
 // amounts are attributes with their maximum values.
 var amounts = map[string]map[string]int64{
+	"GatherV2":                            {"batch_dims": maxBatchDims},
+	"ResourceGather":                      {"batch_dims": maxBatchDims},
 	"AsString":                            {"precision": 1 << 12, "width": 1 << 12},
 	"AudioSpectrogram":                    {"window_size": 1 << 24, "stride": 1 << 30},
 	"Batch":                               {"num_batch_threads": 1 << 10},
@@ -252,13 +254,16 @@ var amounts = map[string]map[string]int64{
 	"While":                               {"parallel_iterations": maxIterations},
 }
 
+// maxBatchDims is the largest number of batch dimensions of a Gather.
+const maxBatchDims = 16
+
 // maxIterations is the largest number of iterations of a loop that may run at once. The
 // frame of a loop reserves memory for each.
 const maxIterations = 1 << 16
 
 // least are attributes with their minimum values.
 var least = map[string]map[string]int64{
-	"Conv": {"batch_dims": 0}, "CustomAggregator": {"num_bins": 0},
+	"CustomAggregator": {"num_bins": 0}, "GatherV2": {"batch_dims": -maxBatchDims}, "ResourceGather": {"batch_dims": -maxBatchDims},
 	"Enter": {"parallel_iterations": 1}, "RefEnter": {"parallel_iterations": 1}, "StatelessWhile": {"parallel_iterations": 1}, "While": {"parallel_iterations": 1},
 }
 
@@ -326,17 +331,20 @@ func (c amountCheck) check(fn *metagraph.Function, n metagraph.Node) error {
 		return c.r.Limit("node %s (%s): input %d is not a constant of at most %d, and the dataset reserves that many elements",
 			modelfile.Quote(n.Name), modelfile.Quote(n.Op), input, maxReserved)
 	}
-	if n.Op == "SparseCrossHashed" && !c.crossesWithScalars(fn, n) {
-		return c.r.Limit("node %s (%s): the number of buckets is not a constant scalar", modelfile.Quote(n.Name), modelfile.Quote(n.Op))
+	if err := c.checkGather(fn, n); err != nil {
+		return err
 	}
-	return nil
+	if n.Op == "SparseCrossHashed" && !c.crossesWithScalars(fn, n) {
+		return c.r.Limit("node %s (%s): the number of buckets and whether the hash is strong are not constant scalars, or it is strong", modelfile.Quote(n.Name), modelfile.Quote(n.Op))
+	}
+	return c.checkShapes(n)
 }
 
 // checkWindow refuses a convolution unless its strides and dilations are positive, one
 // for each dimension of an image or a volume. Kernels and rewrites read the missing
 // ones, and divide by them.
 func (c amountCheck) checkWindow(n metagraph.Node) error {
-	if n.Op == "Conv" || !strings.Contains(n.Op, "Conv2") && !strings.Contains(n.Op, "Conv3D") && !strings.HasPrefix(n.Op, "DepthwiseConv2") {
+	if !strings.Contains(n.Op, "Conv2") && !strings.Contains(n.Op, "Conv3D") && !strings.HasPrefix(n.Op, "DepthwiseConv2") {
 		return nil
 	}
 	want := 4
@@ -362,8 +370,8 @@ func (c amountCheck) checkWindow(n metagraph.Node) error {
 }
 
 // sound are the types that the kernel of an operation survives, by attribute: scattered
-// divisions divide integers without a look at the divisor, and the binomial generator
-// reads a shape of int64 as int32.
+// divisions divide integers without a look at the divisor, the binomial generator
+// reads a shape of int64 as int32, and crosses of ragged tensors make splits of int64.
 var sound = map[string]struct {
 	attr  string
 	types []dtype.DataType
@@ -371,6 +379,7 @@ var sound = map[string]struct {
 	"ResourceScatterDiv":     {"dtype", fractions},
 	"ScatterDiv":             {"T", fractions},
 	"StatefulRandomBinomial": {"S", []dtype.DataType{dtype.Int32}},
+	"RaggedCross":            {"out_row_splits_type", []dtype.DataType{dtype.Int64}},
 }
 
 var fractions = []dtype.DataType{dtype.Half, dtype.Bfloat16, dtype.Float, dtype.Double, dtype.Complex64, dtype.Complex128}
@@ -395,7 +404,7 @@ func (c amountCheck) crossesWithScalars(fn *metagraph.Function, n metagraph.Node
 		return false
 	}
 	shape, _, ok := c.constantOf(fn, in[len(in)-3])
-	return ok && len(shape) == 0
+	return ok && len(shape) == 0 && c.isFalse(fn, in[len(in)-2])
 }
 
 // isAmount reports whether an input is a constant scalar of at most maxReserved.

@@ -78,6 +78,13 @@ func (c *check) keep(rules []argcheck.Rule) error {
 		if name, want, ok := r.OfBool(); ok {
 			return n.GetAttr()[name].GetB() != want
 		}
+		if name, words, ok := r.OfWords(); ok {
+			word := n.GetAttr()[name].GetS()
+			if list := n.GetAttr()[name].GetList().GetS(); len(list) > 0 {
+				word = list[len(list)-1]
+			}
+			return !slices.Contains(words, string(word))
+		}
 		name, ok := r.OfStrings()
 		return ok && n.GetAttr()[name].GetType() != tfproto.DataType_DT_STRING
 	})
@@ -113,7 +120,7 @@ func (c *check) keep(rules []argcheck.Rule) error {
 			continue
 		}
 		if input, rank, ok := r.Rank(); ok {
-			c.ranks = append(c.ranks, c.ensureRank(input, rank))
+			c.ranks = append(c.ranks, c.ensureRank(input, rank)...)
 			continue
 		}
 		c.spec.Rules = append(c.spec.Rules, r.String())
@@ -168,6 +175,9 @@ func (c *check) proves(r argcheck.Rule) bool {
 	args := map[int]argcheck.Arg{}
 	for _, i := range r.Inputs() {
 		a, ok := c.flow.constant(c.function.GetName(), c.node.GetInput()[i])
+		if rank := c.flow.rank(c.function.GetName(), c.node.GetInput()[i], 0); !ok && rank > 0 && r.OfRanks() {
+			a, ok = argcheck.Arg{Shape: make([]int64, rank)}, true
+		}
 		if !ok {
 			return false
 		}

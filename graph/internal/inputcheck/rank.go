@@ -5,13 +5,23 @@ import (
 
 	"millrace"
 	"millrace/internal/base/tfproto"
+	"millrace/tfbridge"
 )
 
 // ensureRank inserts an EnsureShape before an input that must have a given rank. It is
 // TensorFlow's own operation: it has kernels for all devices and copies nothing, and so
 // costs little before a convolution.
-func (c *check) ensureRank(input, rank int) *tfproto.NodeDef {
-	return c.ensure(input, c.types[input], rank)
+func (c *check) ensureRank(input, rank int) []*tfproto.NodeDef {
+	n := c.node
+	if !strings.HasPrefix(n.GetOp(), "FusedBatchNorm") {
+		return []*tfproto.NodeDef{c.ensure(input, c.types[input], rank)}
+	}
+	// The rewrites for oneDNN read four dimensions of a shape that was inferred, whatever its
+	// rank is.
+	hide := &tfproto.NodeDef{Name: c.name(rankName), Op: tfbridge.OpHideShape, Device: n.GetDevice(), Input: []string{n.GetInput()[input]},
+		Attr: map[string]*tfproto.AttrValue{"T": {Value: &tfproto.AttrValue_Type{Type: c.types[input]}}}}
+	n.Input[input] = c.ref(hide.GetName(), "same")
+	return []*tfproto.NodeDef{hide, c.ensure(input, c.types[input], rank)}
 }
 
 // ensure does the same for an input of a dtype.

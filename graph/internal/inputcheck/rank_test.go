@@ -35,17 +35,22 @@ func TestRanks(t *testing.T) {
 	node := func(name, op string, inputs ...string) *tfproto.NodeDef {
 		return &tfproto.NodeDef{Name: name, Op: op, Input: inputs}
 	}
+	norm := func(x string) *tfproto.NodeDef {
+		n := node("norm", "FusedBatchNormV3", x, "x", "x", "x", "x")
+		n.Attr = map[string]*tfproto.AttrValue{"T": typed(tfproto.DataType_DT_FLOAT), "U": typed(tfproto.DataType_DT_FLOAT)}
+		return n
+	}
 	relu := node("relu", "Relu", "first:output:0")
 	for name, tt := range map[string]struct {
 		between []*tfproto.NodeDef
 		ensured []string // inputs of convolutions
 	}{
 		"an activation":         {[]*tfproto.NodeDef{relu}, []string{"x", "f", "g"}},
-		"a normalization":       {[]*tfproto.NodeDef{node("norm", "FusedBatchNormV3", "first:output:0", "x", "x", "x", "x")}, []string{"x", "f", "g"}},
+		"a normalization":       {[]*tfproto.NodeDef{norm("first:output:0")}, []string{"x", "f", "g"}},
 		"a sum":                 {[]*tfproto.NodeDef{relu, node("sum", "AddV2", "first:output:0", "relu:activations:0")}, []string{"x", "f", "g"}},
 		"a sum with anything":   {[]*tfproto.NodeDef{node("sum", "AddV2", "first:output:0", "x")}, []string{"x", "f", "g", "sum:z:0"}},
 		"another shape":         {[]*tfproto.NodeDef{node("shaped", "Reshape", "first:output:0", "x")}, []string{"x", "f", "g", "shaped:output:0"}},
-		"the mean that it used": {[]*tfproto.NodeDef{node("norm", "FusedBatchNormV3", "x", "x", "x", "x", "x"), node("relu", "Relu", "norm:batch_mean:0")}, []string{"x", "f", "g", "relu:activations:0"}},
+		"the mean that it used": {[]*tfproto.NodeDef{norm("x"), node("relu", "Relu", "norm:batch_mean:0")}, []string{"x", "f", "g", "norm/millrace_check_rank:same:0", "relu:activations:0"}},
 	} {
 		before := convolutions(tt.between...)
 		def, err := proto.Marshal(before)

@@ -41,7 +41,7 @@ func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
 				node, _, _ := strings.Cut(in, ":")
 				keys[node] = strings.Contains(node, keysName) || strings.Contains(node, readName)
 			}
-		case n.GetOp() == "EnsureShape" && strings.Contains(n.GetName(), rankName):
+		case n.GetOp() == tfbridge.OpHideShape, n.GetOp() == "EnsureShape" && strings.Contains(n.GetName(), rankName):
 			checked[n.GetName()] = n.GetInput()[0]
 		case n.GetOp() == "MapDataset" && isMade(n.GetAttr()["f"].GetFunc().GetName()):
 			checked[n.GetName()] = n.GetInput()[0]

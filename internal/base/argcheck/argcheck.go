@@ -39,8 +39,9 @@ type Rule struct {
 	text        string
 	attr        string // the rule applies to nodes with this attribute unset or equal to attrIs; "": to all nodes
 	attrIs      int64
-	ofStrings   bool // attrIs is the dtype of strings, and the attribute must be set to it
-	ofBool      bool // the attribute is a bool, and must be attrIs; unset it is false
+	ofStrings   bool     // attrIs is the dtype of strings, and the attribute must be set to it
+	ofBool      bool     // the attribute is a bool, and must be attrIs; unset it is false
+	words       []string // the attribute is a string, and must be one of these; unset it is ""
 	left, right term
 	relation    string
 	or          int64 // another number that the left side may be, if there is one
@@ -62,7 +63,7 @@ func (r Rule) String() string { return r.text }
 // Attr returns the attribute that must be unset or have a given value for the rule to
 // apply. The name is empty if the rule always applies.
 func (r Rule) Attr() (name string, value int64) {
-	if r.ofStrings || r.ofBool {
+	if r.ofStrings || r.ofBool || len(r.words) > 0 {
 		return "", 0
 	}
 	return r.attr, r.attrIs
@@ -71,6 +72,12 @@ func (r Rule) Attr() (name string, value int64) {
 // OfBool returns the attribute that must be a bool of the given value for the rule to
 // apply. An attribute that is unset is false.
 func (r Rule) OfBool() (attr string, want, ok bool) { return r.attr, r.attrIs != 0, r.ofBool }
+
+// OfWords returns the attribute that must be one of some words, or whose list must end with
+// one, for the rule to apply. An attribute that is unset is "".
+func (r Rule) OfWords() (attr string, words []string, ok bool) {
+	return r.attr, r.words, len(r.words) > 0
+}
 
 // OfStrings returns the attribute that must be the dtype of strings for the rule to
 // apply.
@@ -82,7 +89,7 @@ func (r Rule) For(n int) []Rule {
 	if r.left.function == "joined" || r.left.function == "crossed" {
 		r.left.input = n
 		r.text = fmt.Sprintf("%s(%d)%s", r.left.function, n, r.text[strings.Index(r.text, ")")+1:])
-		r.attr, r.ofStrings, r.ofBool = "", false, false
+		r.attr, r.ofStrings, r.ofBool, r.words = "", false, false, nil
 		return []Rule{r}
 	}
 	if r.left.input >= 0 && !r.left.onward {
@@ -96,7 +103,7 @@ func (r Rule) For(n int) []Rule {
 	for i := max(from, 0); i <= to; i++ {
 		one := r
 		one.left.input, one.left.onward = i, false
-		one.attr, one.ofStrings, one.ofBool = "", false, false
+		one.attr, one.ofStrings, one.ofBool, one.words = "", false, false, nil
 		one.text = fmt.Sprintf("%s(%d)%s", r.left.function, i, r.text[strings.Index(r.text, ")")+1:])
 		all = append(all, one)
 	}
@@ -128,6 +135,11 @@ func (r Rule) Scalar() (input int, largest int64, ok bool) {
 		return r.left.input, r.right.add, true
 	}
 	return 0, 0, false
+}
+
+// OfRanks reports whether the rule reads nothing but the ranks of inputs.
+func (r Rule) OfRanks() bool {
+	return r.left.function == "rank" && (r.right.function == "" || r.right.function == "rank")
 }
 
 // Inputs returns the inputs that the rule reads.
@@ -189,7 +201,7 @@ func parse(table string) (map[string][]Rule, error) {
 }
 
 var (
-	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false)\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|head|finite|step|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
+	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false|"[A-Z_|]*")\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|head|finite|step|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
 	termForm = regexp.MustCompile(`^(?:(rank|size|last|first|slice)\((\d+)\))?([+-]?\d+)?$`)
 )
 
@@ -202,6 +214,9 @@ func Parse(s string) (Rule, error) {
 	r := Rule{text: s, attr: m[1], relation: m[6], left: term{function: m[3], onward: m[5] == "+"}}
 	r.attrIs, _ = strconv.ParseInt(m[2], 10, 64)
 	r.ofStrings, r.ofBool = m[2] == "string", m[2] == "true" || m[2] == "false"
+	if list, ok := strings.CutPrefix(m[2], `"`); ok {
+		r.words = strings.Split(strings.TrimSuffix(list, `"`), "|")
+	}
 	if m[2] == "true" {
 		r.attrIs = 1
 	}

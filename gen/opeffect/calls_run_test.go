@@ -1,0 +1,338 @@
+package opeffect
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"millrace/graph"
+	"millrace/internal/base/argcheck"
+	"millrace/internal/base/tfproto"
+	"millrace/internal/test/soak"
+	"millrace/tfbridge"
+)
+
+// registered returns all operations that TensorFlow registers.
+func registered(t *testing.T) map[string]*tfproto.OpDef {
+	t.Helper()
+	raw, err := tfbridge.OpList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list tfproto.OpList
+	if err := proto.Unmarshal(raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*tfproto.OpDef{}
+	for _, op := range list.Op {
+		all[op.Name] = op
+	}
+	return all
+}
+
+// run imports a call as a model does, and runs it.
+func run(ctx context.Context, ops map[string]*tfproto.OpDef, c call, lets map[string]let, constants bool) error {
+	b := &builder{ops: ops, lets: lets, constants: constants}
+	g, err := b.build(c)
+	if err != nil {
+		return err
+	}
+	raw, err := marshal(g)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile("graph.pb", raw, 0o600); err != nil {
+		return err
+	}
+	m, err := graph.ImportModel("graph.pb", nil)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	fetches := []tfbridge.Output{}
+	done, err := m.Op("done", 0)
+	if err != nil {
+		return err
+	}
+	fetches = append(fetches, done)
+	for i, dt := range outputTypes(nodeOf(g, "called"), ops[c.op]) {
+		if o, err := m.Op("called", i); err == nil && !isHandle(dt) && !unfetched[c.op] && !ops[c.op].OutputArg[0].IsRef {
+			fetches = append(fetches, o)
+		}
+	}
+	for _, name := range []string{"stacked", "read", "used"} {
+		if o, err := m.Op(name, 0); err == nil && !isHandle(tfproto.DataType(o.DataType())) {
+			fetches = append(fetches, o)
+		}
+	}
+	outs, err := m.Exec(ctx, fetches, nil)
+	for _, o := range outs {
+		o.Close()
+	}
+	return err
+}
+
+// unfetched lists operations that may have an output that no run can return.
+var unfetched = map[string]bool{"Switch": true, "RefSwitch": true, "Enter": true, "RefEnter": true}
+
+func nodeOf(g *tfproto.GraphDef, name string) *tfproto.NodeDef {
+	i := slices.IndexFunc(g.Node, func(n *tfproto.NodeDef) bool { return n.Name == name })
+	return g.Node[i]
+}
+
+// callPatience is how long one call may take. A count of 2^40 may take longer; against
+// that there is the deadline of a request.
+const callPatience = 8 * time.Second
+
+// changedCalls is the result of runs of calls.
+type changedCalls struct {
+	failed map[string]string // calls that are not sound, and why
+	ended  map[string]int    // how often a call ended the process, by its index
+	slow   int               // calls that did not end in time
+	ran    int
+}
+
+// runCalls runs calls of the table, by their indices, with a number of changes each, in
+// child processes, and reports those that end a process.
+func runCalls(t *testing.T, indices []int, changes int) *changedCalls {
+	all := &changedCalls{failed: map[string]string{}, ended: map[string]int{}}
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	for half := range 2 {
+		wait.Go(func() {
+			var mine []string
+			for i := half; i < len(indices); i += 2 {
+				mine = append(mine, fmt.Sprint(indices[i], " -1"))
+			}
+			for len(mine) > 0 {
+				next := childCalls(t, mine, changes, all, &mu)
+				mine = next
+			}
+		})
+	}
+	wait.Wait()
+	return all
+}
+
+// childCalls runs calls in a process with little memory, until it ends. It returns what is
+// left to run.
+func childCalls(t *testing.T, mine []string, changes int, all *changedCalls, mu *sync.Mutex) []string {
+	program, err := os.Executable()
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -v 7000000; ulimit -c 0; exec "$0" -test.run="^TestCallsChild$" -test.v`, program)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE="+strconv.Itoa(changes), "TF_CPP_MIN_LOG_LEVEL=1")
+	cmd.Stdin = strings.NewReader(strings.Join(mine, "\n") + "\n")
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	var stopped atomic.Bool
+	alarm := time.AfterFunc(callPatience, func() { stopped.Store(true); cmd.Process.Kill() })
+	at, change, what := 0, -1, ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		word, rest, _ := strings.Cut(lines.Text(), " ")
+		switch word {
+		case "call":
+			number, text, _ := strings.Cut(rest, " ")
+			change, _ = strconv.Atoi(number)
+			what = text
+			alarm.Reset(callPatience)
+			mu.Lock()
+			all.ran++
+			mu.Unlock()
+		case "fails":
+			mu.Lock()
+			all.failed[what] = rest
+			mu.Unlock()
+		case "survived":
+			at, change = at+1, -1
+		}
+	}
+	alarm.Stop()
+	ended := cmd.Wait()
+	if at == len(mine) {
+		return nil
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if stopped.Load() {
+		t.Logf("SLOW %s", what)
+		all.slow++
+		return mine[at+1:]
+	}
+	t.Errorf("ends the process: %s\n    %s", what, fmt.Sprint(ended, ": ", endOf(log.String())))
+	index, _, _ := strings.Cut(mine[at], " ")
+	if all.ended[index]++; all.ended[index] == 4 {
+		return mine[at+1:]
+	}
+	return append([]string{fmt.Sprint(index, " ", change)}, mine[at+1:]...)
+}
+
+// endOf returns the lines of a log that say why a process ended.
+func endOf(log string) (why string) {
+	signs := strings.Fields("Check SIG terminate Assertion what(): fatal panic Error")
+	for line := range strings.Lines(log) {
+		if slices.ContainsFunc(signs, func(s string) bool { return strings.Contains(line, s) }) && len(why) < 600 {
+			why += strings.TrimSpace(line) + "; "
+		}
+	}
+	if why == "" {
+		why = log[max(0, len(log)-300):]
+	}
+	return why
+}
+
+// TestCallsChild is the process that runs calls. A line of its input is the index of a
+// call, and the last change that was tried.
+func TestCallsChild(t *testing.T) {
+	changes, err := strconv.Atoi(os.Getenv("MILLRACE_TEST_PROBE"))
+	if err != nil {
+		t.Skip("a part of TestSoundCalls and TestChangedCalls")
+	}
+	b, err := parseCalls(callsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := registered(t)
+	lines, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(lines)) {
+		var index, last int
+		fmt.Sscan(line, &index, &last)
+		c := slices.Concat(b.calls, b.ends)[index]
+		if last < 0 {
+			fmt.Println("call 0", c)
+			if err := runFor(time.Minute, ops, c, b.lets, false); err != nil {
+				fmt.Println("fails", strings.ReplaceAll(err.Error(), "\n", " "))
+			}
+		}
+		for n := max(last, 0) + 1; n <= changes; n++ {
+			changed, lets := newChanger(ops, c, n).change(c, b.lets)
+			fmt.Println("call", n, describe(changed, lets, b.lets))
+			runFor(500*time.Millisecond, ops, changed, lets, n%3 == 0) //nolint:errcheck // it may fail, but not end the process
+		}
+		fmt.Println("survived")
+	}
+}
+
+func runFor(limit time.Duration, ops map[string]*tfproto.OpDef, c call, lets map[string]let, constants bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return run(ctx, ops, c, lets, constants)
+}
+
+// indicesOf returns the indices of calls in the table, which begin at from. A person may
+// choose operations by their names.
+func indicesOf(calls []call, from int) (indices []int) {
+	only := strings.Fields(os.Getenv("MILLRACE_TEST_ONLY"))
+	for i, c := range calls {
+		if len(only) == 0 || slices.Contains(only, c.op) {
+			indices = append(indices, from+i)
+		}
+	}
+	return indices
+}
+
+// TestSoundCalls runs the calls of the table, some of them in a brief run. Each operation that a model may use has
+// one, or a reason why it has none.
+func TestSoundCalls(t *testing.T) {
+	b, err := parseCalls(callsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indices := indicesOf(b.calls, 0)
+	if !soak.Long() {
+		indices = slices.DeleteFunc(indices, func(i int) bool { return i%8 > 0 })
+	}
+	seen := runCalls(t, indices, 0)
+	for _, c := range slices.Sorted(maps.Keys(seen.failed)) {
+		t.Errorf("%s\n    %s", c, seen.failed[c])
+	}
+	if seen.slow > 0 {
+		t.Errorf("%d calls do not end", seen.slow)
+	}
+	has := map[string]bool{}
+	for _, c := range b.calls {
+		has[c.op] = true
+	}
+	allowed := allowedOps(t)
+	for _, name := range slices.Sorted(maps.Keys(allowed)) {
+		if has[name] == (b.none[name] != "") {
+			t.Errorf("%s has a sound call: %v, and the reason for none is %q", name, has[name], b.none[name])
+		}
+	}
+	for name := range b.none {
+		if allowed[name] == nil {
+			t.Errorf("%s is not allowed, and listed as without a call", name)
+		}
+	}
+	t.Logf("%d calls of %d operations; %d have none", len(b.calls), len(has), len(b.none))
+}
+
+// TestChangedCalls changes sound calls. None of them ends the process. A brief run takes
+// one change of a few calls, a long one many of all.
+func TestChangedCalls(t *testing.T) {
+	b, err := parseCalls(callsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indices := indicesOf(b.calls, 0)
+	if !soak.Long() {
+		indices = slices.DeleteFunc(indices, func(i int) bool { return i%12 > 0 })
+	}
+	seen := runCalls(t, indices, soak.Rounds(2, 60))
+	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)
+}
+
+// rulesElsewhere lists operations whose rules other tests try: they need strings of hundreds
+// of megabytes, a handle whose dtype the graph does not show, or have no sound call.
+var rulesElsewhere = strings.Fields(`BatchDataset Concat ConcatV2 Pack PaddedBatchDataset ParallelFilterDataset RegexReplace ResourceGather ResourceGatherNd
+	SerializeTensor StaticRegexReplace StringFormat StringJoin StringNGrams TensorSummary TensorSummaryV2`)
+
+// TestEndingCalls runs the calls that ended the process before a rule was there. They
+// return an error now. Each operation with rules has such a call.
+func TestEndingCalls(t *testing.T) {
+	b, err := parseCalls(callsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := runCalls(t, indicesOf(b.ends, len(b.calls)), 0)
+	has := map[string]bool{}
+	for _, c := range b.ends {
+		has[c.op] = true
+		if _, failed := seen.failed[c.String()]; !failed && seen.ran == len(b.ends) {
+			t.Errorf("no error: %s", c)
+		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(argcheck.All())) {
+		if !has[op] && !slices.Contains(rulesElsewhere, op) {
+			t.Errorf("%s has rules, and no call that they refuse", op)
+		}
+	}
+}
