@@ -49,11 +49,28 @@ demo: runtime ## predict over examples/digits and print the accuracy
 	@go run ./examples/digits
 
 # Everything that must pass before a change lands, the cheap first. With CI=true,
-# as .ci/run has it, more of what "make check" does comes before the tests.
+# as .ci/run has it, more of what "make check" does comes before the tests. Vet has
+# seen all packages then, so that go test need not vet them again.
 .PHONY: test
-test: fmt-check vet $(if $(CI),lint) native native-test-if-gtest fuzz-decoder-short $(if $(CI),race-small) ## run every test, with the runtime
-	cd examples/service && $(WITH_RUNTIME) GOWORK=off go test -count=1 ./...
-	$(WITH_RUNTIME) go test -count=1 -timeout 20m ./loaders work  # loaders takes longest: begun later, it would run alone at the end
+test: $(if $(CI),before-tests,fmt-check vet native native-test-if-gtest fuzz-decoder-short service-test) ## run every test, with the runtime
+	$(WITH_RUNTIME) go test -vet=off -count=1 -timeout 20m ./loaders work  # loaders takes longest: begun later, it would run alone at the end
+
+# Pairs run side by side, because one of them waits: for the download of TensorFlow's
+# library, or for one long compilation. The program comes first, so that not both compile it.
+SIDE_BY_SIDE = $(MAKE) -j2 --output-sync=target
+.PHONY: before-tests
+before-tests: build
+	@$(SIDE_BY_SIDE) native static
+	@$(SIDE_BY_SIDE) native-test-if-gtest race-small
+	@$(SIDE_BY_SIDE) fuzz-decoder-short service-test
+
+.PHONY: static
+static:
+	@$(MAKE) -j1 fmt-check vet lint
+
+.PHONY: service-test
+service-test: native
+	cd examples/service && $(WITH_RUNTIME) GOWORK=off go test -vet=off -count=1 ./...
 
 ## Building
 
@@ -208,7 +225,7 @@ race: native ## the tests under the race detector
 # The packages where goroutines meet, without those that take minutes each.
 .PHONY: race-small
 race-small: native ## the tests of the small packages under the race detector
-	$(WITH_RUNTIME) go test -race $(RACE_SMALL)
+	$(WITH_RUNTIME) go test -vet=off -race $(RACE_SMALL)
 
 .PHONY: asan
 asan: runtime ## the binding's tests under the address sanitizer, which finds leaked C memory
