@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"millrace"
 	"millrace/graph"
 	"millrace/tfbridge"
 )
@@ -22,6 +23,9 @@ func (l *Loss) Add(s *graph.Scope, v Values) tfbridge.Output {
 	}
 	a := &adder{s: s.SubScope(l.name()), loss: l, dtype: v.Predictions.DataType()}
 	values := a.values(v)
+	if a.s.Err() != nil {
+		return tfbridge.Output{}
+	}
 	var weights tfbridge.Output
 	weigh := func(w tfbridge.Output) {
 		values, w = a.sameRank(values, w, false)
@@ -52,6 +56,12 @@ func (a *adder) values(v Values) tfbridge.Output {
 		return v.Predictions
 	}
 	labels, predictions := a.sameRank(graph.Cast(s, v.Labels, a.dtype), v.Predictions, true)
+	if a.loss.Function == nil {
+		if err := a.agree(graph.SpecOf(labels).Shape, graph.SpecOf(predictions).Shape); err != nil {
+			s.UpdateErr("loss", err)
+			return tfbridge.Output{}
+		}
+	}
 	if graph.SpecOf(predictions).Shape.NumDimensions() == 1 { // one number for each example
 		labels, predictions = graph.ExpandDims(s, labels, -1), graph.ExpandDims(s, predictions, -1)
 	}
@@ -62,6 +72,26 @@ func (a *adder) values(v Values) tfbridge.Output {
 		return f.Values(s, labels, predictions)
 	}
 	return functions[a.loss.Type](a, labels, predictions)
+}
+
+// agree refuses shapes that TensorFlow would broadcast, or refuse in the first step: labels of one
+// number for predictions of several classes are right by chance if a batch has as many rows as there
+// are classes. Unknown sizes agree with any.
+func (a *adder) agree(labels, predictions tfbridge.Shape) error {
+	n := labels.NumDimensions()
+	same := n < 0 || predictions.NumDimensions() < 0 || n == predictions.NumDimensions()
+	for i := 0; same && n > 0 && i < n && predictions.NumDimensions() == n; i++ {
+		x, y := labels.Size(i), predictions.Size(i)
+		same = x == y || x < 0 || y < 0 || x == 1 || y == 1
+	}
+	if same {
+		return nil
+	}
+	hint := ""
+	if a.loss.Type == SoftmaxCrossEntropy || a.loss.Type == CategoricalFocal || a.loss.Type == CategoricalHinge || a.loss.Type == KLDivergence {
+		hint = ": make classes one-hot (processing step one_hot), or take sparse_softmax_cross_entropy"
+	}
+	return millrace.Errorf(millrace.ErrConfig, "the labels have the shape %v and the predictions %v; %s compares numbers at the same places%s", labels, predictions, a.loss.name(), hint)
 }
 
 // functions are the losses whose labels have the shape of the predictions.

@@ -2,11 +2,14 @@ package losses_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
+	"millrace"
 	"millrace/estimator/losses"
 	"millrace/graph"
 	"millrace/tfbridge"
@@ -140,5 +143,23 @@ func TestDouble(t *testing.T) {
 	off := s.Op1("Abs", nil, graph.Sub(s, loss, s.Const(0.1*(1-0.1/2))))
 	if got := run(t, s, graph.Cast(s, graph.Mul(s, off, s.Const(1e12)), tfbridge.Float)); got[0] > 1 {
 		t.Errorf("the loss differs by %v e-12", got[0])
+	}
+}
+
+// Labels and predictions of different shapes are refused: broadcast, they would train something else.
+func TestShapesThatDisagree(t *testing.T) {
+	for want, shapes := range map[string][2]tfbridge.Shape{
+		"":                     {tfbridge.MakeShape(-1, 4), tfbridge.MakeShape(-1, 4)},
+		"make classes one-hot": {tfbridge.MakeShape(-1), tfbridge.MakeShape(-1, 4)},
+		"[?, 3] and the pred":  {tfbridge.MakeShape(-1, 3), tfbridge.MakeShape(-1, 4)},
+		"at the same places":   {tfbridge.MakeShape(-1, 2, 4), tfbridge.MakeShape(-1, 4)},
+	} {
+		s := graph.NewScope()
+		l := losses.Loss{Type: losses.SoftmaxCrossEntropy}
+		l.Add(s, losses.Values{Labels: s.Placeholder(tfbridge.Float, shapes[0]), Predictions: s.Placeholder(tfbridge.Float, shapes[1])})
+		if err := s.Err(); want == "" && err != nil || want != "" && (!errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: got %v, want %q", shapes, err, want)
+		}
+		s.Graph().Close()
 	}
 }
