@@ -304,7 +304,7 @@ func TestChangedCalls(t *testing.T) {
 	}
 	indices := indicesOf(b.calls, 0)
 	if !soak.Long() {
-		indices = slices.DeleteFunc(indices, func(i int) bool { return i%12 > 0 })
+		indices = slices.DeleteFunc(indices, func(i int) bool { return i%24 > 0 })
 	}
 	seen := runCalls(t, indices, soak.Rounds(2, 60))
 	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)

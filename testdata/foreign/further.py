@@ -537,7 +537,7 @@ def jax_loop(path):
 
 @model
 def jax_graph_network(path):
-    return jax_model(path, network, pattern([2, 4, 4, 2]), native_serialization=False, enable_xla=False)
+    return jax_model(path, network, pattern([2, 4, 4, 2]), native_serialization=False, enable_xla=False, with_gradient=False)
 
 
 @model
