@@ -116,6 +116,9 @@ func TestBatchWithinEpoch(t *testing.T) {
 					t.Fatalf("the engines differ\n%s", diff)
 				}
 				saved[engine] = states
+				if rows, _, _ := readRows(t, open(t, f), nil); !cmp.Equal(want, rows) {
+					t.Fatalf("%s, without states (-want +got)\n%s", engine, cmp.Diff(want, rows))
+				}
 			}
 			for from, states := range saved {
 				for engine, open := range openings {

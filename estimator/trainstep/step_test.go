@@ -3,6 +3,7 @@ package trainstep_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,44 @@ func TestStep(t *testing.T) {
 	got = run([]tfbridge.Output{step.Outputs["y"]})
 	if got[0][0] != -1 || got[0][1] != 5 {
 		t.Errorf("after the update y is %v, want [-1 5]", got)
+	}
+}
+
+// The optimizer changes the value that the signature has assigned to a variable, so the update waits
+// for the assignment.
+func TestUpdateWaitsForAssignment(t *testing.T) {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	w := s.Op1("VarHandleOp", map[string]any{"dtype": tfbridge.Float, "shape": tfbridge.MakeShape(1, 1), "shared_name": "w"})
+	read := func(s *graph.Scope) tfbridge.Output {
+		return s.Op1("EnsureShape", map[string]any{"shape": tfbridge.MakeShape(1, 1)}, s.Op1("ReadVariableOp", map[string]any{"dtype": tfbridge.Float}, w))
+	}
+	assigned := s.AddOperation(tfbridge.OpSpec{Type: "AssignVariableOp", Input: []tfbridge.Input{w, graph.Mul(s, read(s), s.Const(float32(2)))}})
+	x := s.Const([][]float32{{1}})
+	y := graph.Identity(s, graph.Mul(s, x, read(s.WithControlDependencies(assigned))))
+	o := &trainstep.Options{Outputs: map[string]string{"y": y.String()}, Labels: x, Loss: &losses.Loss{Type: losses.MeanSquaredError}, Optimizer: optimizer.NewSGD()}
+	step := trainstep.Add(s.SubScope("train"), o)
+	if step == nil {
+		t.Fatal(s.Err())
+	}
+	seen := map[string]bool{}
+	var waits func(op *tfbridge.Operation) bool
+	waits = func(op *tfbridge.Operation) bool {
+		if seen[op.Name()] {
+			return false
+		}
+		seen[op.Name()] = true
+		if op.Type() == "AssignVariableOp" && strings.Contains(op.Name(), "changes/") {
+			return true
+		}
+		before := op.ControlInputs()
+		for _, in := range op.Inputs() {
+			before = append(before, in.Op)
+		}
+		return slices.ContainsFunc(before, waits)
+	}
+	if !waits(step.Update.Op) {
+		t.Error("the update does not wait")
 	}
 }
 

@@ -2,6 +2,7 @@ package gradients_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,25 @@ func TestCounters(t *testing.T) {
 		if got := evaluate(t, s, d...); got[0][0] != 3*5*7 {
 			t.Errorf("%v: got %v, want 105", first.DataType(), got)
 		}
+	}
+}
+
+// The derivative of a gather needs the counter itself, which the loop does not keep.
+func TestCounterAsIndex(t *testing.T) {
+	s := graph.NewScope()
+	defer s.Graph().Close()
+	x := s.Const([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	y := graph.While(s, []tfbridge.Output{s.Const(int32(3)), s.Const(float32(0))}, func(s *graph.Scope, v []tfbridge.Output) tfbridge.Output {
+		return graph.Less(s, v[0], s.Const(int32(9)))
+	}, func(s *graph.Scope, v []tfbridge.Output) []tfbridge.Output {
+		return []tfbridge.Output{graph.Add(s, v[0], s.Const(int32(2))), graph.Add(s, v[1], graph.GatherV2(s, x, v[0], 0))}
+	}, nil)
+	d := gradients.Add(s, y[1:], []tfbridge.Output{x}, nil)
+	if s.Err() != nil {
+		t.Fatal(s.Err())
+	}
+	if got := evaluate(t, s, d...)[0]; !slices.Equal(got, []float32{0, 0, 0, 1, 0, 1, 0, 1, 0}) {
+		t.Errorf("got %v, want 1 at 3, 5 and 7", got)
 	}
 }
 
