@@ -17,6 +17,7 @@ var exportedDir = flag.String("exported", "", "a folder of models with values.js
 // operation allowed by name, and give what Python gave. testdata/foreign says how
 // they were made.
 func TestExported(t *testing.T) {
+	startPools(t)
 	dir := t.TempDir()
 	var paths []string
 	for _, archive := range []string{"models.tar.gz", "more.tar.gz", "keras.tar.gz"} {
