@@ -194,7 +194,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan ops-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page foreign-models calls guarded optimized stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan datasets-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page foreign-models calls guarded optimized stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files
@@ -231,6 +231,12 @@ race-small: native ## the tests of the small packages under the race detector
 asan: runtime ## the binding's tests under the address sanitizer, which finds leaked C memory
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
 		$(WITH_RUNTIME) go test -asan -count=1 ./tfbridge/...
+
+# The operations run in TensorFlow, as users run them, so orders, windows and buckets are
+# among them. TensorFlow itself is not compiled for it.
+.PHONY: datasets-asan
+datasets-asan: native ## every dataset operation of ours under the address and the undefined behaviour sanitizer
+	internal/test/sanitized.sh "$$($(NATIVE_LIBRARY))" ./graph/dataset/native ./loaders/build
 
 # The templates in C++ of "millrace ops new", and what their tests allocate through them.
 .PHONY: ops-asan
