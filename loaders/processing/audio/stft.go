@@ -89,9 +89,7 @@ func (x *stft) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 		needed := frames.Sub(one).Mul(b.Const(x.step)).Add(b.Const(x.length)).Sub(samples).Maximum(zero)
 		signal = b.PadAfter(signal, last, needed)
 	}
-	starts := b.Tensor(b.Op1("Range", nil, zero, frames.Output(), one)).Mul(b.Const(x.step)).ExpandDims(1)
-	within := b.Const(count(x.length))
-	framed := b.Op1("GatherV2", nil, signal, starts.Add(within).Output(), b.Const(int32(last)))
+	framed := x.frames(b, signal, frames, last)
 	if x.length > 1 {
 		framed = b.Tensor(framed).Mul(hann(b, x.length)).Output()
 	}
@@ -100,6 +98,31 @@ func (x *stft) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 	}
 	spectrum := b.Op1("RFFT", nil, framed, b.Const([]int32{x.size}))
 	return b.Shaped(b.Op1("ComplexAbs", map[string]any{"Tout": tfbridge.Float}, spectrum), x.to.Shape)
+}
+
+// frames cuts the frames of a signal along its last axis: [..., frames, length]. They are gathered piece
+// by piece, where a piece is the greatest divisor of length and step, because a piece of 80 samples
+// takes not much longer than a sample.
+func (x *stft) frames(b *processing.Site, signal tfbridge.Output, frames graph.Tensor, last int) tfbridge.Output {
+	if b.Err() != nil {
+		return tfbridge.Output{}
+	}
+	piece := x.length
+	for rest := x.step % piece; rest > 0; {
+		piece, rest = rest, piece%rest
+	}
+	zero, one := b.Const(int32(0)), b.Const(int32(1))
+	lead := graph.Subscript(b.Scope, b.Op1("Shape", nil, signal), graph.Until(int64(last)))
+	with := func(axes ...tfbridge.Output) tfbridge.Output {
+		return b.Op1("ConcatV2", nil, tfbridge.OutputList{lead, graph.Pack(b.Scope, axes, 0)}, zero)
+	}
+	pieces := b.Dim(signal, int64(last)).FloorDiv(b.Const(piece))
+	cut := b.Op1("Slice", nil, signal, b.Const(make([]int32, last+1)), with(pieces.Mul(b.Const(piece)).Output()))
+	cut = b.Op1("Reshape", nil, cut, with(pieces.Output(), b.Const(piece)))
+	starts := b.Tensor(b.Op1("Range", nil, zero, frames.Output(), one)).Mul(b.Const(x.step / piece)).ExpandDims(1)
+	at := starts.Add(b.Const(count(x.length / piece)))
+	framed := b.Op1("GatherV2", nil, cut, at.Output(), b.Const(int32(last)))
+	return b.Op1("Reshape", nil, framed, with(frames.Output(), b.Const(x.length)))
 }
 
 // count returns 0 up to n.
