@@ -103,6 +103,8 @@ class OrderedWindowBatchDataset : public TypedDataset {
         rows_(rows),
         args_(std::move(args)) {}
 
+  const OrderedWindows& windows() const { return args_; }
+
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override {
     return Iterate<Iterator>(this, prefix);
@@ -138,29 +140,15 @@ class OrderedWindowBatchDataset : public TypedDataset {
   const Args args_;
 };
 
-// Position is the state of an iterator: the number of windows before.
-struct Position {
-  int64_t next = 0;
-};
-
 class OrderedWindowBatchDataset::Iterator
-    : public FileIterator<OrderedWindowBatchDataset, Position> {
+    : public OrderedWindowsIterator<OrderedWindowBatchDataset> {
  public:
   explicit Iterator(const Params& params)
-      : FileIterator(params),
-        order_(args().files.order()),
-        records_(args().files.NewPicker()),
+      : OrderedWindowsIterator(params),
         decoder_(rows().spec.features()),
-        decoded_(rows().record_bytes, kMostDecoded),
-        next_(args().files.start()) {}
+        decoded_(rows().record_bytes, kMostDecoded) {}
 
  protected:
-  Position Tell() const override { return {next_}; }
-  void Seek(const Position& at) override { next_ = at.next; }
-  bool Fits(const Position& at) const override {
-    return at.next >= 0 && at.next <= args().files.end();
-  }
-
   absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
                        bool* end_of_sequence) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -185,22 +173,16 @@ class OrderedWindowBatchDataset::Iterator
   // to read at once.
   absl::Status FillGroup(int64_t n, int64_t* row, std::vector<Tensor>* out)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Forget();
     decoded_.Begin();
     records_->Clear();
-    picked_.clear();
     spans_.clear();
     while (*row + static_cast<int64_t>(spans_.size()) < n &&
            records_->bytes() < kMostGroup) {
-      const auto number = next_ + static_cast<int64_t>(spans_.size());
-      spans_.push_back(args().spans->At(order_.At(number)));
+      spans_.push_back(SpanAt(next_ + static_cast<int64_t>(spans_.size())));
       const WindowSpan& span = spans_.back();
       for (int64_t i = span.first; i < span.first + span.records; ++i) {
-        if (decoded_.Find(i) != nullptr) continue;
-        if (decoded_.Add(i) == nullptr) {
-          return Fail(absl::ResourceExhaustedError("no memory for a record"));
-        }
-        records_->Pick(i);
-        picked_.push_back(i);
+        if (decoded_.Find(i) == nullptr) TF_RETURN_IF_ERROR(Pick(i));
       }
     }
     TF_RETURN_IF_ERROR(DecodePicked());
@@ -209,36 +191,44 @@ class OrderedWindowBatchDataset::Iterator
     return absl::OkStatus();
   }
 
+  // Forget drops the records that a failed call picked and did not decode.
+  void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (const Picked& p : picked_) decoded_.Drop(p.record);
+    picked_.clear();
+  }
+
+  // Pick makes room for a record, which DecodePicked reads.
+  absl::Status Pick(int64_t record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    picked_.push_back({record, nullptr});
+    picked_.back().values = decoded_.Add(record);
+    if (picked_.back().values == nullptr) {
+      return absl::ResourceExhaustedError("no memory for a record");
+    }
+    records_->Pick(record);
+    return absl::OkStatus();
+  }
+
   // DecodePicked decodes the picked records.
   absl::Status DecodePicked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (picked_.empty()) return absl::OkStatus();
     Fault fault;
-    if (!records_->Read(&fault)) return Fail(ToStatus(fault));
+    if (!records_->Read(&fault)) return ToStatus(fault);
     std::vector<Destination> to(rows().offsets.size());
     for (size_t i = 0; i < picked_.size(); ++i) {
       std::string_view record;
       RecordPlace place;
-      if (!records_->Get(i, &record, &place, &fault)) {
-        return Fail(ToStatus(fault));
-      }
-      char* const values = const_cast<char*>(decoded_.Find(picked_[i]));
+      if (!records_->Get(i, &record, &place, &fault)) return ToStatus(fault);
       for (size_t k = 0; k < to.size(); ++k) {
-        to[k].base = values + rows().offsets[k];
+        to[k].base = picked_[i].values + rows().offsets[k];
       }
       if (!decoder_.Decode(record, to.data(), 0, &fault) ||
           !rows().spec.Finite(to, 0, &fault)) {
         fault.At(args().files.names()[place.file], place.record, place.offset);
-        return Fail(ToStatus(fault));
+        return ToStatus(fault);
       }
     }
-    return absl::OkStatus();
-  }
-
-  // Fail forgets the records that were to be decoded, and returns the error.
-  absl::Status Fail(absl::Status s) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    for (const int64_t record : picked_) decoded_.Drop(record);
     picked_.clear();
-    return s;
+    return absl::OkStatus();
   }
 
   // Copy copies a window to a row, and fills it up with zeros.
@@ -266,13 +256,16 @@ class OrderedWindowBatchDataset::Iterator
     }
   }
 
-  RecordOrder order_ ABSL_GUARDED_BY(mu_);
-  const std::unique_ptr<PickedRecords> records_ ABSL_PT_GUARDED_BY(mu_);
+  // Picked is a record to decode, and room for its values.
+  struct Picked {
+    int64_t record;
+    char* values;
+  };
+
   ExampleDecoder decoder_ ABSL_GUARDED_BY(mu_);
   DecodedRecords decoded_ ABSL_GUARDED_BY(mu_);
-  std::vector<int64_t> picked_ ABSL_GUARDED_BY(mu_);
+  std::vector<Picked> picked_ ABSL_GUARDED_BY(mu_);
   std::vector<WindowSpan> spans_ ABSL_GUARDED_BY(mu_);
-  int64_t next_;  // guarded by mu_
 };
 
 class OrderedWindowBatchDatasetOp : public data::DatasetOpKernel {

@@ -35,6 +35,8 @@ class OrderedWindowsDataset : public TypedDataset {
                       PartialTensorShape({-1})}),
         args_(std::move(args)) {}
 
+  const OrderedWindows& windows() const { return args_; }
+
   std::unique_ptr<data::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override {
     return Iterate<Iterator>(this, prefix);
@@ -61,27 +63,12 @@ class OrderedWindowsDataset : public TypedDataset {
   const Args args_;
 };
 
-// Position is the state of an iterator: the number of windows before.
-struct Position {
-  int64_t next = 0;
-};
-
 class OrderedWindowsDataset::Iterator
-    : public FileIterator<OrderedWindowsDataset, Position> {
+    : public OrderedWindowsIterator<OrderedWindowsDataset> {
  public:
-  explicit Iterator(const Params& params)
-      : FileIterator(params),
-        order_(args().files.order()),
-        records_(args().files.NewPicker()),
-        next_(args().files.start()) {}
+  using OrderedWindowsIterator::OrderedWindowsIterator;
 
  protected:
-  Position Tell() const override { return {next_}; }
-  void Seek(const Position& at) override { next_ = at.next; }
-  bool Fits(const Position& at) const override {
-    return at.next >= 0 && at.next <= args().files.end();
-  }
-
   absl::Status Element(data::IteratorContext* ctx, std::vector<Tensor>* out,
                        bool* end_of_sequence) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -91,7 +78,7 @@ class OrderedWindowsDataset::Iterator
     const int64_t end = args().files.end(), group = args().group;
     int64_t records = 0, units = 0;
     for (; next_ < end && records < group; ++next_) {
-      const WindowSpan span = args().spans->At(order_.At(next_));
+      const WindowSpan span = SpanAt(next_);
       for (int64_t i = 0; i < span.records; ++i) {
         records_->Pick(span.first + i);
       }
@@ -143,10 +130,6 @@ class OrderedWindowsDataset::Iterator
     std::copy(numbers.begin(), numbers.end(),
               out->back().vec<int64_t>().data());
   }
-
-  RecordOrder order_ ABSL_GUARDED_BY(mu_);
-  const std::unique_ptr<PickedRecords> records_ ABSL_PT_GUARDED_BY(mu_);
-  int64_t next_;  // guarded by mu_
 };
 
 class OrderedWindowsDatasetOp : public data::DatasetOpKernel {

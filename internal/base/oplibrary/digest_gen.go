@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "ad4e4fed7c1b2bbd"
+const digest = "ca991aa91ef567df"
