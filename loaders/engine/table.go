@@ -67,7 +67,6 @@ var shuffleBytes = rewrite{name: "shuffle_bytes", rules: []rule{
 	{when: func(c Choice) bool { return byPlace(c) && c.Records.Shuffling != permutation.None }, why: "records come in their order"},
 	{when: not(with(shuffle)), why: "records are not shuffled"},
 	{stage: windows, why: "windows are shuffled, not records"},
-	{stage: windows, when: Choice.ComputesBuffers, applied: true, why: "the order follows from the seed and from how many windows there are, so numbers are shuffled, and windows are read by their place"},
 	{when: Choice.ComputesBuffers, applied: true, why: "the order follows from the seed and from how many records there are, so numbers are shuffled, and records are read by their place"},
 	{applied: true, why: parsesAlike},
 }}

@@ -64,3 +64,15 @@ func TestSpecial(t *testing.T) {
 		}
 	}
 }
+
+// Windows in a buffer are read by their places, unless the buffer holds more of them than memory has
+// room for.
+func TestWindowsInBuffers(t *testing.T) {
+	for elements, want := range map[int64]bool{10: true, mostMixed: true, mostMixed + 1: false} {
+		s := spec.Spec{Window: &spec.Window{Min: 4, Max: 4}, Shuffle: &spec.Shuffle{Elements: elements}, Manifest: &spec.Manifest{}}
+		c := Choice{Spec: &s, Own: true}
+		if c.ComputesBuffers() != want {
+			t.Errorf("%d windows in the buffer: computed %v, want %v", elements, c.ComputesBuffers(), want)
+		}
+	}
+}
