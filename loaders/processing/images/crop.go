@@ -30,11 +30,13 @@ func (a *CenterCropArgs) Check(c *processing.Context) processing.Step {
 		wanted := b.Const([]int32{hw[0], hw[1]})
 		rest := b.Op1("Sub", nil, graph.Subscript(b.Scope, shape, graph.Until(2)), wanted)
 		half := b.Op1("FloorDiv", nil, rest, b.Const(int32(2)))
-		joined := func(x tfbridge.Output, last int32) tfbridge.Output {
-			return b.Op1("ConcatV2", nil, tfbridge.OutputList{x, b.Const([]int32{last})}, b.Const(int32(0)))
-		}
-		return joined(half, 0), joined(wanted, -1)
+		return withChannels(b, half, 0), withChannels(b, wanted, -1)
 	}}
+}
+
+// withChannels appends the number for the axis of channels to the ones of height and width, an int32 vector.
+func withChannels(b *processing.Site, hw tfbridge.Output, channels int32) tfbridge.Output {
+	return b.Op1("ConcatV2", nil, tfbridge.OutputList{hw, b.Const([]int32{channels})}, b.Const(int32(0)))
 }
 
 // crop cuts a part out of an image.

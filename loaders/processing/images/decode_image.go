@@ -101,10 +101,7 @@ func cropJPEG(b *processing.Site, x tfbridge.Output, channels int64, shape, begi
 	end := from.Add(some).Add(int32(margin)).Minimum(two(shape))
 	window := b.Op1("ConcatV2", nil, tfbridge.OutputList{outer.Output(), end.Sub(outer).Output()}, b.Const(int32(0)))
 	image := b.Op1("DecodeAndCropJpeg", map[string]any{"channels": channels}, x, window)
-	all := func(v graph.Tensor, last int32) tfbridge.Output {
-		return b.Op1("ConcatV2", nil, tfbridge.OutputList{v.Output(), b.Const([]int32{last})}, b.Const(int32(0)))
-	}
-	return b.Op1("Slice", nil, image, all(from.Sub(outer), 0), all(some, -1))
+	return b.Op1("Slice", nil, image, withChannels(b, from.Sub(outer).Output(), 0), withChannels(b, some.Output(), -1))
 }
 
 // sizeArg reads a size, [height, width].

@@ -3,26 +3,9 @@ package images
 import (
 	"millrace/graph"
 	"millrace/graph/image"
-	"millrace/loaders/decl"
 	"millrace/loaders/processing"
 	"millrace/tfbridge"
 )
-
-// RandomFlipLeftRightArgs are the arguments of a step of type random_flip_left_right, which has none.
-type RandomFlipLeftRightArgs struct{ decl.Object }
-
-// Check returns a step that is tf.image.stateless_random_flip_left_right.
-func (*RandomFlipLeftRightArgs) Check(c *processing.Context) processing.Step {
-	return randomFlip(c, image.Image.FlipLeftRight)
-}
-
-// RandomFlipUpDownArgs are the arguments of a step of type random_flip_up_down, which has none.
-type RandomFlipUpDownArgs struct{ decl.Object }
-
-// Check returns a step that is tf.image.stateless_random_flip_up_down.
-func (*RandomFlipUpDownArgs) Check(c *processing.Context) processing.Step {
-	return randomFlip(c, image.Image.FlipUpDown)
-}
 
 // randomFlip returns a step that flips an image with probability one half.
 func randomFlip(c *processing.Context, flip func(image.Image) image.Image) processing.Step {

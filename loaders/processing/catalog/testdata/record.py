@@ -334,6 +334,11 @@ def images():
     c.add("center_crop", "center_crop", lambda v: middle(v, 2, 3), bytes_, size=[2, 3])
     for name, x in (("bytes", bytes_), ("floats", floats), ("one pixel", one), ("words", (bytes_.astype(np.uint16) * 257)), ("halfs", floats.astype(np.float16))):
         c.add("grayscale " + name, "grayscale", tf.image.rgb_to_grayscale, x)
+    turns = {}
+    for n in range(40):  # a seed for each number of turns
+        turns.setdefault(int(tf.random.stateless_uniform([], [n, 3], 0, 4, tf.int32)), n)
+    for k, n in sorted(turns.items()):
+        c.add("rotate by %d" % k, "random_rotate90", lambda v: tf.image.rot90(v, k), bytes_, seed=[n, 3])
     for i, seed in enumerate([[0, 0], [1, -2], [2**62, 5], [-(2**63), 2**63 - 1], [77, 10**12]]):
         pair = tf.constant(seed, tf.int64)
         c.add("random_crop %d" % i, "random_crop", lambda v: tf.image.stateless_random_crop(v, [2, 3, 3], pair), bytes_, seed=seed, size=[2, 3])
