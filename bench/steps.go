@@ -87,8 +87,6 @@ var stepData = map[string]sweepSet{
 	"tables": {records: 100_000, features: object{"x": floatFeature(floats), "y": number}, record: tableRecord},
 }
 
-var textFeature = object{"dtype": "string", "shape": []int{}, "deserialize_type": "string", "var_len": false}
-
 // bytesRecord returns a record of bytes and a number.
 func bytesRecord(data []byte, n int) []byte {
 	return example.Marshal([]example.Named{
@@ -151,8 +149,5 @@ func sentenceRecord(n int, rng *rand.Rand) []byte {
 }
 
 func tableRecord(n int, rng *rand.Rand) []byte {
-	return example.Marshal([]example.Named{
-		{Name: "x", Feature: example.Feature{Kind: example.Float, Floats: samples(rng, floats)}},
-		{Name: "y", Feature: example.Feature{Kind: example.Int64, Ints: []int64{int64(n % 100)}}},
-	})
+	return exampleOf(randomFloats(rng), int64(n%100))
 }

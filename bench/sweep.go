@@ -320,6 +320,8 @@ func rawImage(shape ...int) object {
 
 var number = object{"dtype": "int64", "shape": []int{}, "deserialize_type": "int", "var_len": false}
 
+var textFeature = object{"dtype": "string", "shape": []int{}, "deserialize_type": "string", "var_len": false}
+
 // sweepData are the data sets by name.
 var sweepData = map[string]sweepSet{
 	"floats": {records: 100_000, features: object{"x": floatFeature(floats), "y": number}, record: record},
@@ -327,7 +329,7 @@ var sweepData = map[string]sweepSet{
 	"images": {records: 50_000, features: object{"x": rawImage(28, 28), "y": number}, record: func(n int, rng *rand.Rand) []byte { return pixelRecord(n, rng, 28*28) }},
 	"large":  {records: 600, features: object{"x": rawImage(224, 224, 3), "y": number}, record: func(n int, rng *rand.Rand) []byte { return pixelRecord(n, rng, 224*224*3) }},
 	"wide":   {records: 20_000, features: wideFeatures(), record: wideRecord},
-	"texts":  {records: 100_000, features: object{"text": object{"dtype": "string", "shape": []int{}, "deserialize_type": "string", "var_len": false}}, record: shortTextRecord},
+	"texts":  {records: 100_000, features: object{"text": textFeature}, record: shortTextRecord},
 	"tokens": {records: 30_000, features: object{"tokens": object{"dtype": "int64", "shape": []int{-1}, "deserialize_type": "int", "var_len": false}}, record: tokenRecord},
 	"lists":  {records: 20_000, sequence: true, features: object{"tokens": listFeature("int64", "int"), "frames": listFeature("float32", "float", frame)}, record: func(_ int, rng *rand.Rand) []byte { return lists(rng) }},
 	"series": {records: 400, features: object{"x": floatFeature(10_000)}, record: seriesRecord},
