@@ -1,19 +1,15 @@
 package opeffect
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,8 +115,7 @@ func runCalls(t *testing.T, indices []int, changes int) *changedCalls {
 				mine = append(mine, fmt.Sprint(indices[i], " -1"))
 			}
 			for len(mine) > 0 {
-				next := childCalls(t, mine, changes, all, &mu)
-				mine = next
+				mine = childCalls(t, mine, changes, all, &mu)
 			}
 		})
 	}
@@ -131,36 +126,23 @@ func runCalls(t *testing.T, indices []int, changes int) *changedCalls {
 // childCalls runs calls in a process with little memory, until it ends. It returns what is
 // left to run.
 func childCalls(t *testing.T, mine []string, changes int, all *changedCalls, mu *sync.Mutex) []string {
-	program, err := os.Executable()
+	p, err := startChild(t, childOptions{
+		limits: "ulimit -v 7000000; ulimit -c 0;", test: "TestCallsChild", input: mine, patience: callPatience,
+		env: []string{probeEnv + "=" + strconv.Itoa(changes), "TF_CPP_MIN_LOG_LEVEL=1"},
+	})
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -v 7000000; ulimit -c 0; exec "$0" -test.run="^TestCallsChild$" -test.v`, program)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE="+strconv.Itoa(changes), "TF_CPP_MIN_LOG_LEVEL=1")
-	cmd.Stdin = strings.NewReader(strings.Join(mine, "\n") + "\n")
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Error(err)
-		return nil
-	}
-	var stopped atomic.Bool
-	alarm := time.AfterFunc(callPatience, func() { stopped.Store(true); cmd.Process.Kill() })
 	at, change, what := 0, -1, ""
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		word, rest, _ := strings.Cut(lines.Text(), " ")
+	ended := p.wait(func(line string) {
+		word, rest, _ := strings.Cut(line, " ")
 		switch word {
 		case "call":
 			number, text, _ := strings.Cut(rest, " ")
 			change, _ = strconv.Atoi(number)
 			what = text
-			alarm.Reset(callPatience)
+			p.alive()
 			mu.Lock()
 			all.ran++
 			mu.Unlock()
@@ -171,20 +153,18 @@ func childCalls(t *testing.T, mine []string, changes int, all *changedCalls, mu 
 		case "survived":
 			at, change = at+1, -1
 		}
-	}
-	alarm.Stop()
-	ended := cmd.Wait()
+	})
 	if at == len(mine) {
 		return nil
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if stopped.Load() {
+	if p.stopped.Load() {
 		t.Logf("SLOW %s", what)
 		all.slow++
 		return mine[at+1:]
 	}
-	t.Errorf("ends the process: %s\n    %s", what, fmt.Sprint(ended, ": ", endOf(log.String())))
+	t.Errorf("ends the process: %s\n    %s", what, fmt.Sprint(ended, ": ", endOf(p.log.String())))
 	index, _, _ := strings.Cut(mine[at], " ")
 	if all.ended[index]++; all.ended[index] == 4 {
 		return mine[at+1:]
@@ -209,7 +189,7 @@ func endOf(log string) (why string) {
 // TestCallsChild is the process that runs calls. A line of its input is the index of a
 // call, and the last change that was tried.
 func TestCallsChild(t *testing.T) {
-	changes, err := strconv.Atoi(os.Getenv("MILLRACE_TEST_PROBE"))
+	changes, err := strconv.Atoi(os.Getenv(probeEnv))
 	if err != nil {
 		t.Skip("a part of TestSoundCalls and TestChangedCalls")
 	}

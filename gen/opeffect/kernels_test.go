@@ -1,44 +1,29 @@
 package opeffect
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"millrace/internal/base/tfproto"
 	"millrace/internal/test/soak"
 	"millrace/savedmodel/effect"
-	"millrace/tfbridge"
 )
 
 // allowedOps returns the registrations of all operations that have a row, by name.
 func allowedOps(t *testing.T) map[string]*tfproto.OpDef {
 	t.Helper()
-	raw, err := tfbridge.OpList()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list tfproto.OpList
-	if err := proto.Unmarshal(raw, &list); err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]*tfproto.OpDef{}
-	for _, op := range list.Op {
-		if _, ok := effect.Of(op.Name); ok {
-			all[op.Name] = op
-		}
-	}
-	return all
+	ops := registered(t)
+	maps.DeleteFunc(ops, func(name string, _ *tfproto.OpDef) bool {
+		_, ok := effect.Of(name)
+		return !ok
+	})
+	return ops
 }
 
 // unfed returns why an operation is not probed, "" if it is.
@@ -162,41 +147,26 @@ func probeAll(t *testing.T, names []string) map[string]sight {
 // probeSome runs a process that probes operations, until it ends. It returns how many it
 // probed.
 func probeSome(t *testing.T, names []string, report func(string, sight)) (done int) {
-	program, err := os.Executable()
+	p, err := startChild(t, childOptions{test: "TestProbeChild", input: names, patience: patience, env: []string{probeEnv + "=1", "TF_CPP_MIN_LOG_LEVEL=3"}})
 	if err != nil {
 		t.Error(err)
 		return len(names)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestProbeChild$", "-test.v")
-	cmd.Dir = t.TempDir() // a folder for files that kernels may leave
-	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE=1", "TF_CPP_MIN_LOG_LEVEL=3")
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Error(err)
-		return len(names)
-	}
-	alarm := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
-	for lines := bufio.NewScanner(out); lines.Scan(); {
+	p.wait(func(line string) { //nolint:errcheck // its output shows how it ended
 		var name string
 		var s sight
-		if n, _ := fmt.Sscanf(lines.Text(), "probed %s %d %t %t", &name, &s.ran, &s.alias, &s.writes); n == 4 {
+		if n, _ := fmt.Sscanf(line, "probed %s %d %t %t", &name, &s.ran, &s.alias, &s.writes); n == 4 {
 			report(name, s)
-			alarm.Reset(20 * time.Second)
+			p.alive()
 			done++
 		}
-	}
-	alarm.Stop()
-	cmd.Wait() //nolint:errcheck // its output shows how it ended
+	})
 	return done
 }
 
 // TestProbeChild is the process that probes.
 func TestProbeChild(t *testing.T) {
-	if os.Getenv("MILLRACE_TEST_PROBE") == "" {
+	if os.Getenv(probeEnv) == "" {
 		t.Skip("a part of TestKernels")
 	}
 	ops := allowedOps(t)

@@ -1,7 +1,6 @@
 package opeffect
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -9,11 +8,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -163,51 +160,36 @@ func guarded() bool { return os.Getenv("MILLRACE_TEST_GUARDED") != "" }
 // attackSome attacks operations in a process with little memory, until it ends. It
 // returns how many survived, and the reason if not all did.
 func attackSome(t *testing.T, child string, names []string) (survived int, why string, late bool) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	limit, each := "ulimit -v 8000000;", patience
 	if guarded() {
 		limit, each = "", 10*patience // guard pages take much of the address space, and time
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", limit+` ulimit -u 2000; ulimit -c 0; exec "$0" -test.run="^$1$" -test.v`, program, child)
-	cmd.Dir = t.TempDir()
-	if keep := os.Getenv("MILLRACE_TEST_KEEP"); keep != "" {
-		defer func() { // the last attack, to look at
-			if survived < len(names) {
-				os.CopyFS(filepath.Join(keep, names[survived]), os.DirFS(cmd.Dir)) //nolint:errcheck // for a person
-			}
-		}()
-	}
-	cmd.Env = append(os.Environ(), "MILLRACE_TEST_PROBE=1")
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	p, err := startChild(t, childOptions{
+		limits: limit + " ulimit -u 2000; ulimit -c 0;", test: child, input: names, patience: each, env: []string{probeEnv + "=1"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stopped atomic.Bool
-	alarm := time.AfterFunc(each, func() { stopped.Store(true); cmd.Process.Kill() })
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "survived ") {
-			survived++
-			alarm.Reset(each)
-		}
+	if keep := os.Getenv("MILLRACE_TEST_KEEP"); keep != "" {
+		defer func() { // the last attack, to look at
+			if survived < len(names) {
+				os.CopyFS(filepath.Join(keep, names[survived]), os.DirFS(p.cmd.Dir)) //nolint:errcheck // for a person
+			}
+		}()
 	}
-	alarm.Stop()
-	cmd.Wait() //nolint:errcheck // the log shows how the process ended
+	p.wait(func(line string) { //nolint:errcheck // the log shows how the process ended
+		if strings.HasPrefix(line, "survived ") {
+			survived++
+			p.alive()
+		}
+	})
 	signs := strings.Fields("Check SIG terminate Assertion Use Buffer Double Invalid deallocated")
-	for line := range strings.Lines(log.String()) {
+	for line := range strings.Lines(p.log.String()) {
 		if slices.ContainsFunc(signs, func(s string) bool { return strings.Contains(line, s) }) {
 			why += strings.TrimSpace(line) + "; "
 		}
 	}
-	return survived, why, stopped.Load() && survived < len(names)
+	return survived, why, p.stopped.Load() && survived < len(names)
 }
 
 // TestOddChild is the process that is attacked.
@@ -221,7 +203,7 @@ func TestOddChild(t *testing.T) {
 
 // attackInChild attacks the operations that the parent names.
 func attackInChild(t *testing.T, attack func(*probe)) {
-	if os.Getenv("MILLRACE_TEST_PROBE") == "" {
+	if os.Getenv(probeEnv) == "" {
 		t.Skip("a part of TestOddArguments or TestOddHandles")
 	}
 	ops := allowedOps(t)
