@@ -225,10 +225,7 @@ func unary[Q, A any](s *services, name string, model func(*Q) string, call func(
 			if ctx, err = authenticate(ctx, s.options.Authenticate, name, model(q)); err != nil {
 				return nil, err
 			}
-			if low := metadata.ValueFromIncomingContext(ctx, batching.PriorityHeader); len(low) == 1 && low[0] == "low" {
-				ctx = batching.WithPriority(ctx, batching.LowPriority)
-			}
-			a, err := intercepted(ctx, s.options.Interceptor, q, call)
+			a, err := intercepted(prioritized(ctx), s.options.Interceptor, q, call)
 			if err != nil {
 				return nil, err
 			}
@@ -278,6 +275,14 @@ func versionOf(answer any) int64 {
 		return a.GetModelSpec().GetVersion().GetValue()
 	}
 	return 0
+}
+
+// prioritized returns a context with the priority that the metadata of a request give.
+func prioritized(ctx context.Context) context.Context {
+	if low := metadata.ValueFromIncomingContext(ctx, batching.PriorityHeader); len(low) == 1 && low[0] == "low" {
+		return batching.WithPriority(ctx, batching.LowPriority)
+	}
+	return ctx
 }
 
 // incoming returns the metadata of a request, which may name a trace.

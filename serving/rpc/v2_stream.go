@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"millrace/internal/base/inferenceproto"
 	"millrace/serving"
-	"millrace/serving/batching"
 	"millrace/serving/internal/openinference"
 	"millrace/serving/tracing"
 )
@@ -88,10 +86,7 @@ func (s *services) streamOne(ctx context.Context, stream grpc.ServerStream) erro
 		if err := lease.Grow(requestBytes(q, s.options.MaxTensorBytes)); err != nil {
 			return nil, err
 		}
-		if low := metadata.ValueFromIncomingContext(ctx, batching.PriorityHeader); len(low) == 1 && low[0] == "low" {
-			ctx = batching.WithPriority(ctx, batching.LowPriority)
-		}
-		return intercepted(ctx, s.options.Interceptor, q, func(ctx context.Context, q *inferenceproto.ModelInferRequest) (*inferenceproto.ModelStreamInferResponse, error) {
+		return intercepted(prioritized(ctx), s.options.Interceptor, q, func(ctx context.Context, q *inferenceproto.ModelInferRequest) (*inferenceproto.ModelStreamInferResponse, error) {
 			return s.modelStreamInfer(ctx, q, send)
 		})
 	})
