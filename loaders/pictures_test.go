@@ -196,6 +196,15 @@ func TestDecodedParts(t *testing.T) {
 			}
 			texts[form], _ = textsOf(t, l, nil)
 		}
+		large := photo(t, 200, 200, encoders[0])
+		f := pictures(t, large, large[:len(large)-2])
+		f.Args["processing_steps"] = []fixture.Object{{"tensor": "image", "type": "decode_image"}, {"tensor": "image", "type": cut["type"], "args": cut["args"]}}
+		for _, err := range openSequence(t, f).Batches(t.Context()) {
+			var e *millrace.Error
+			if !errors.As(err, &e) || e.Record != 1 || e.Key != "args.processing_steps[0]" {
+				t.Errorf("%v, a JPEG without its end: got %v, want an error of record 1 and step 0", cut["type"], err)
+			}
+		}
 		if diff := cmp.Diff(texts["whole"], texts["part"]); diff != "" || len(texts["part"]) != len(images)/2 {
 			t.Errorf("%v: %d batches (-whole +part)\n%.2000s", cut["type"], len(texts["part"]), diff)
 		}

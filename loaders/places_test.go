@@ -13,6 +13,7 @@ import (
 	"millrace/internal/test/fixture"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
+	"millrace/loaders/engine"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -250,6 +251,31 @@ func TestPlacesNotKnown(t *testing.T) {
 	for b, err := range openSequence(t, orderData(t, nil)).Batches(t.Context()) {
 		if err != nil || b.Places() != nil {
 			t.Errorf("nobody asked for places: %v, %v", b, err)
+		}
+	}
+}
+
+// sloppy_interleave changes nothing where the order is computed: the batches, places and states are the
+// same.
+func TestSloppyOrderIsComputed(t *testing.T) {
+	testruntime.Need(t)
+	var want []string
+	for _, sloppy := range []bool{false, true} {
+		args := maps.Clone(shuffledArgs)
+		args["sloppy_interleave"], args["num_parallel_reads"], args["seed"] = sloppy, 2, 3
+		l := openSequence(t, orderData(t, args))
+		var texts []string
+		for b, err := range l.Run(t.Context(), &loaders.RunOptions{Places: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, textOf(t, b))
+		}
+		if want == nil {
+			want = texts
+		}
+		if engine.AnyOrder(l.Plan().Engine()) || len(texts) == 0 || !cmp.Equal(want, texts) {
+			t.Errorf("sloppy_interleave %v: any order %v (-false +true)\n%s", sloppy, engine.AnyOrder(l.Plan().Engine()), cmp.Diff(want, texts))
 		}
 	}
 }

@@ -119,6 +119,18 @@ func TestBatchWithinEpoch(t *testing.T) {
 				if rows, _, _ := readRows(t, open(t, f), nil); !cmp.Equal(want, rows) {
 					t.Fatalf("%s, without states (-want +got)\n%s", engine, cmp.Diff(want, rows))
 				}
+				_, states, _ = readRows(t, open(t, f), &loaders.RunOptions{SaveEvery: 4})
+				for i, state := range states {
+					if saves := i%4 == 3; (state != nil) != saves {
+						t.Errorf("%s: a state after batch %d: %v, want %v", engine, i, state != nil, saves)
+					}
+					if state == nil {
+						continue
+					}
+					if _, _, rest := readRows(t, open(t, f), &loaders.RunOptions{State: state}); !slices.Equal(texts[i+1:], rest) {
+						t.Errorf("%s, from the state after batch %d (-whole +rest)\n%s", engine, i, cmp.Diff(texts[i+1:], rest))
+					}
+				}
 			}
 			for from, states := range saved {
 				for engine, open := range openings {
