@@ -43,6 +43,9 @@ func flagError(c *cobra.Command, err error) error {
 		return Usagef(c, "%s%s", err, nearFlag(c, unknown))
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
+		if _, ok := f.Value.(*size); ok {
+			return Usagef(c, "--%s: %s", f.Name, invalid.Unwrap())
+		}
 		if want := flagTypes[f.Value.Type()]; want != "" {
 			return Usagef(c, "--%s %q: must be %s", f.Name, invalid.GetValue(), want)
 		}
