@@ -124,7 +124,7 @@ func TestBatchWithinEpoch(t *testing.T) {
 					if saves := i%4 == 3; (state != nil) != saves {
 						t.Errorf("%s: a state after batch %d: %v, want %v", engine, i, state != nil, saves)
 					}
-					if state == nil {
+					if i%8 != 3 {
 						continue
 					}
 					if _, _, rest := readRows(t, open(t, f), &loaders.RunOptions{State: state}); !slices.Equal(texts[i+1:], rest) {

@@ -15,7 +15,13 @@ FLAGS := -std=c++17 -Wall -Wextra -Werror -pthread -MMD -MP $(SANITIZE_$(VARIANT
 # GoogleTest's macros take four times as long to compile with optimisation.
 OPTIMISE = $(if $(filter %_test,$*),-g1 -O0,-g -O1)
 
+.DEFAULT_GOAL := run
 OBJECTS := $(patsubst %,$(OUT)/%.o,$(SOURCES) $(TESTS))
+
+.PHONY: program sources
+program: $(OUT)/datasets_test
+sources:
+	@echo $(SOURCES)
 
 .PHONY: run
 run: $(OUT)/datasets_test

@@ -119,8 +119,8 @@ func (s *Scheduler) run(b *batch) bool {
 	return !b.deserted
 }
 
-// workOnce runs the next batch in the calling goroutine, which has a thread, unless it has
-// become too large, and leaves further ones to another goroutine.
+// workOnce runs the next batch in the calling goroutine, which has a thread, unless the batch has
+// become too large. Another goroutine runs the batches after it.
 func (s *Scheduler) workOnce(q *queue) {
 	s.mu.Lock()
 	if q.lone < manyLone {

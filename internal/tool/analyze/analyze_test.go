@@ -103,8 +103,8 @@ func TestManyWords(t *testing.T) {
 	}
 }
 
-// An analysis of a config gives each tensor as it is before the step that needs the file, all of
-// its values and no padding; twice the same bytes.
+// An analysis of a config sees each tensor as it is before the step that needs the statistics: all of
+// its values, without padding. A second analysis writes the same bytes.
 func TestRun(t *testing.T) {
 	testruntime.Need(t)
 	f := fixture.New(t)

@@ -12,9 +12,9 @@ import (
 
 // # One analysis by several processes
 //
-// Each process reads a shard and writes a part: not statistics, since the statistics of all data do
-// not follow from them, but what they are computed from. Parts are merged in the order of the shards as the parts
-// of the goroutines of one process are.
+// Each process reads a shard and writes a part. A part holds sums, counts and samples, because the
+// statistics of all data cannot be computed from the statistics of the shards. Parts are merged in the
+// order of the shards, in the way in which one process merges the parts of its goroutines.
 
 // PartFormat is the format of a file with a part of an analysis.
 const PartFormat = "millrace statistics part 1"
