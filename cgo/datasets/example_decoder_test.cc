@@ -306,6 +306,13 @@ TEST(ExampleDecoder, JoinsListsOfAnyLength) {
               "abc");
     EXPECT_EQ(decoder.list(2).texts(), (std::vector<size_t>{1, 1, 3}));
     EXPECT_EQ(decoder.list(2).splits(), (Splits{0, 2, 2, 3}));
+
+    decoder.Cut(1);
+    EXPECT_EQ(Numbers<int64_t>(decoder.list(0)),
+              (std::vector<int64_t>{1, -2, INT64_MIN}));
+    EXPECT_EQ(decoder.list(0).splits(), (Splits{0, 3}));
+    EXPECT_EQ(Numbers<float>(decoder.list(1)), (std::vector<float>{1, 2}));
+    EXPECT_EQ(decoder.list(2).texts(), (std::vector<size_t>{1, 1}));
   }
 }
 

@@ -86,6 +86,10 @@ TEST(RecordLengths, OfSkippedRecords) {
   ASSERT_TRUE(skipped.Set({0, 1, next, 0, 3, -1}));
   ASSERT_TRUE(Lengths(file, &lengths, &fault, skipped)) << fault.text;
   EXPECT_EQ(lengths, (std::vector<uint32_t>{3, 4, 1}));
+  const TempFile last(good + flipped);
+  std::vector<uint32_t> two(2);
+  ASSERT_TRUE(Lengths(last, &two, &fault, skipped)) << fault.text;
+  EXPECT_EQ(two, (std::vector<uint32_t>{3, 4}));
   for (const int64_t wrong : {int64_t{0}, next - 5, next + 100}) {
     ASSERT_TRUE(skipped.Set({0, 1, wrong, 0, 3, -1}));
     EXPECT_FALSE(Lengths(file, &lengths, &fault, skipped));
