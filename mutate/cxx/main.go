@@ -119,7 +119,7 @@ const makefile = "cgo/datasets/tests.mk"
 type fate int
 
 const (
-	refused fate = iota // by the compiler
+	refused fate = iota // it does not compile
 	killed
 	survived
 )

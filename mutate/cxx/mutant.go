@@ -88,7 +88,7 @@ func isStatement(line string) bool {
 		return first == "break;" || first == "continue;"
 	}
 	before, _, assigns := strings.Cut(line, " = ")
-	if assigns { // a declaration is no statement
+	if assigns { // declarations stay
 		return !strings.Contains(strings.TrimLeft(before, "*"), " ")
 	}
 	return strings.HasPrefix(line, "++") || strings.HasPrefix(line, "--") || strings.Contains(first, "(") || strings.Contains(line, " += ") || strings.Contains(line, " |= ")
