@@ -1,13 +1,12 @@
 // MillraceCheckMedia checks images and sounds before an operation of TensorFlow
 // decodes them.
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "external/zlib/zlib.h"
+#include "inflated_size.h"
 #include "media_check.h"
 #include "status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -16,32 +15,6 @@ namespace millrace {
 namespace {
 
 using namespace tensorflow;  // NOLINT
-
-constexpr int64_t kMostRatio = 1032;  // the maximum of deflate
-
-// Inflated returns the inflated size of a deflated stream, or a number above a
-// limit. Bytes that zlib cannot inflate count with its maximum ratio.
-int64_t Inflated(std::string_view deflated, int64_t limit) {
-  constexpr size_t kRoom = 16 << 10;
-  z_stream stream = {};
-  if (inflateInit2(&stream, -15) != Z_OK) return INT64_MAX;
-  char room[kRoom];
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(deflated.data()));
-  stream.avail_in =
-      static_cast<uInt>(std::min<size_t>(deflated.size(), UINT32_MAX));
-  int64_t n = 0;
-  int result = Z_OK;
-  while (n <= limit && result == Z_OK) {
-    stream.next_out = reinterpret_cast<Bytef*>(room);
-    const int64_t room_left = std::min<int64_t>(kRoom, limit - n + 1);
-    stream.avail_out = static_cast<uInt>(room_left);
-    result = inflate(&stream, Z_NO_FLUSH);
-    n += room_left - static_cast<int64_t>(stream.avail_out);
-  }
-  if (result == Z_DATA_ERROR) n += (int64_t{stream.avail_in} + 1) * kMostRatio;
-  inflateEnd(&stream);
-  return n;
-}
 
 class CheckMediaOp : public OpKernel {
  public:
@@ -56,7 +29,7 @@ class CheckMediaOp : public OpKernel {
     OP_REQUIRES_OK(ctx, ctx->GetAttr("limit", &spec_.limit));
     spec_.sound = decoder == "DecodeWav";
     spec_.value_size = DataTypeSize(type);
-    spec_.inflated = Inflated;
+    spec_.inflated = InflatedSize;
   }
 
   void Compute(OpKernelContext* ctx) override {

@@ -635,6 +635,58 @@ first: Whether it makes one frame of an animation only.
 limit: Bytes that an image or a sound may take.
 )doc");
 
+REGISTER_OP("MillraceImages")
+    .Input("contents: string")
+    .Input("seeds: int64")
+    .Output("images: float")
+    .Attr("step: string")
+    .Attr("channels: int >= 1")
+    .Attr("limit: int >= 0")
+    .Attr("scale: list(float) = []")
+    .Attr("ratio: list(float) = []")
+    .Attr("size: list(int) >= 2")
+    .Attr("window: list(int) >= 4")
+    .Attr("flips: list(int) = []")
+    .Attr("change: {'', 'normalize', 'scale'} = ''")
+    .Attr("first: list(float) = []")
+    .Attr("second: list(float) = []")
+    .SetShapeFn([](shape_inference::InferenceContext* c) {
+      shape_inference::ShapeHandle contents;
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &contents));
+      std::vector<int64_t> window;
+      int64_t channels;
+      TF_RETURN_IF_ERROR(c->GetAttr("window", &window));
+      TF_RETURN_IF_ERROR(c->GetAttr("channels", &channels));
+      if (window.size() != 4 || window[2] < 1 || window[3] < 1) {
+        return absl::InvalidArgumentError("window must have four numbers");
+      }
+      c->set_output(0, c->MakeShape({c->Dim(contents, 0), window[2], window[3],
+                                     channels}));
+      return absl::OkStatus();
+    })
+    .Doc(R"doc(
+Makes a batch of images of the bytes of JPEGs, PNGs, GIFs or BMPs. Of a JPEG no
+more is decoded than the part that is drawn.
+
+The values are those of DecodeImage, StatelessSampleDistortedBoundingBox, Slice,
+ResizeBilinear with half_pixel_centers, ReverseV2 and of arithmetic in float32.
+
+seeds: A pair for each draw and image, [draws, images, 2]: for the part that is
+  taken, if scale is given, and for each of flips.
+step: The name of the step that decodes, for messages.
+channels: Of the images.
+limit: Bytes that a decoded image may take.
+scale: The least and the greatest share of an image that is taken. Empty: the
+  image as a whole.
+ratio: The least and the greatest ratio of width and height of the part.
+size: To which the part is resized, height and width.
+window: What is taken of that: top, left, height and width.
+flips: Axes that are reversed, or not, by even chances: 0 the rows, 1 the
+  columns.
+change: What is computed of each value x: '', 'normalize', (x - first) / second,
+  or 'scale', x * first + second.
+)doc");
+
 REGISTER_OP("MillraceTFRecordReader")
     .Output("reader_handle: resource") FILE_ATTRS.Attr("container: string = ''")
     .Attr("shared_name: string = ''")

@@ -12,6 +12,7 @@ import (
 	"millrace/loaders/build/source"
 	"millrace/loaders/build/target"
 	"millrace/loaders/build/windows"
+	"millrace/loaders/engine"
 	"millrace/loaders/stage"
 )
 
@@ -94,6 +95,8 @@ var operations = []operation{
 		build: begin((*examples.Builder).Native, examples.New), probe: begin((*examples.Builder).Probe, examples.New)},
 	{begins: of[stage.Files], along: join(reading, mixing), over: join(parsing, processing),
 		build: begin((*examples.Builder).Stream, examples.New), probe: begin((*examples.Builder).Probe, examples.New)},
+	{begins: of[stage.Parse], along: join(processing, batching), when: func(t *target.Target) bool { return engine.BatchesImages(t.Engine).Applied },
+		build: onto((*examples.Builder).Images, examples.New)},
 	{begins: of[stage.Parse], along: join(processing, bucketing), when: decodesNatively,
 		build: onto((*examples.Builder).ParseNative, examples.New)},
 	{begins: of[stage.Parse], along: join(processing, batching), when: func(t *target.Target) bool { return (t.Parse.Lists || !t.Filters()) && t.Engine.RaggedRows().Applied },

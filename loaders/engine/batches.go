@@ -91,8 +91,9 @@ func batchesInOrder(c Choice) bool {
 // which copies nothing. docs/performance.md has the measurements; more than eight
 // batches gain nothing.
 const (
-	mostBatches = 8
-	groupBytes  = 1 << 20 // bytes of serialized records or of their tensors, so that there are few large ones
+	mostBatches  = 8
+	mostFiltered = 32      // the same where filters keep few rows, and each group costs some operations
+	groupBytes   = 1 << 20 // bytes of serialized records or of their tensors, so that there are few large ones
 )
 
 // GroupSize returns how many records are parsed at once: whole batches.
@@ -112,7 +113,11 @@ func (c Choice) GroupSize(found *scan.Scan) int64 {
 	records, _ := found.Records()
 	average := max(found.Bytes()/max(records, 1), size.Example(c.Spec), 1)
 	batches := groupBytes / average / c.BatchSize
-	return c.BatchSize * min(max(batches, 1), mostBatches)
+	most := int64(mostBatches)
+	if c.Filters() {
+		most = mostFiltered
+	}
+	return c.BatchSize * min(max(batches, 1), most)
 }
 
 // RetryGroupSize returns how many records are parsed at once after a failure, so that

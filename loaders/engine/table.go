@@ -13,6 +13,7 @@ func native() rewrite {
 	return rewrite{name: "native", rules: []rule{
 		{when: func(c Choice) bool { return !c.Own }, why: "the library of dataset operations is not built for this runtime (millrace runtime native)"},
 		{when: special, why: "the loader type has a stage that TensorFlow's operations carry out"},
+		{when: makesImages, why: "records are batched for the operation that makes their images"},
 		{when: singly, why: "the processing step SINGLE works on one example at a time"},
 		{stage: buckets, when: with(windows), why: "windows are put into buckets one by one"},
 		{stage: buckets, when: not(Choice.NativeTensors), why: "examples are put into buckets behind casts, slices, constants or measures that TensorFlow's operations make"},
@@ -44,6 +45,7 @@ var parseBatches = rewrite{name: "parse_batches", rules: []rule{
 	{stage: chunked, why: "sequences are parsed in groups, and cut before they are batched"},
 	{stage: buckets, why: "examples are put into buckets one by one"},
 	{when: special, why: "the loader type has a stage that sees records one by one"},
+	{when: makesImages, applied: true, why: "the images of a batch are made at once"},
 	{when: singly, why: "the processing step SINGLE works on one example at a time"},
 	{when: lists, applied: true, why: "LISTS are parsed for a batch at once, whatever their lengths"},
 	{applied: true, why: "every tensor has the same shape in every record"},
@@ -55,6 +57,7 @@ var groupBatches = rewrite{name: "group_batches", rules: []rule{
 	{stage: windows, why: "windows are cut from blocks of a file, whatever the batch"},
 	{stage: chunked, why: "sequences are cut group by group, whatever the batch"},
 	{when: not(does(parseBatches)), why: "records are parsed one by one"},
+	{when: makesImages, why: "images are made batch by batch"},
 	{when: lists, why: "LISTS are padded batch by batch"},
 	{when: makesRows, why: "rows that processing steps make are padded batch by batch"},
 	{when: remoteFiles, why: "the size of remote records is not known"},
@@ -113,6 +116,7 @@ var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
 	{stage: windows, when: not(Choice.EqualWindows), why: "windows differ in length"},
 	{stage: windows, applied: true, why: "every shape is known in advance"},
 	{stage: chunked, why: "rows differ in length"},
+	{when: makesImages, applied: true, why: "every shape is known in advance"},
 	{when: singly, why: "examples are padded when they are batched"},
 	{when: lists, why: "shapes are known only when a record is parsed"},
 	{when: makesRows, why: "processing steps make rows that differ in length"},
@@ -124,6 +128,7 @@ var staticPad = rewrite{name: "static_pad", shown: with(padding), rules: []rule{
 func byPlace(c Choice) bool     { return c.Records != nil }
 func special(c Choice) bool     { return c.Special != nil }
 func lists(c Choice) bool       { return c.HasLists() }
+func makesImages(c Choice) bool { return decodesImages(c) && BatchesImages(c).Applied }
 func makesRows(c Choice) bool   { return c.MakesRows() && !singly(c) }
 func remoteFiles(c Choice) bool { return c.HasRemoteFiles() }
 

@@ -25,6 +25,8 @@ type Part struct {
 
 	// Rest makes the result of the part; nil: the part is the result.
 	Rest func(b *Site, part tfbridge.Output) tfbridge.Output
+
+	Pixels
 }
 
 // Explain returns the parameters.

@@ -119,6 +119,7 @@ type Map struct {
 	May  Refuse // whether it may fail on a value
 	To   Tensor // what it writes
 	Func func(b *Site, x tfbridge.Output) tfbridge.Output
+	Pixels
 }
 
 // Explain returns the parameters.
@@ -147,6 +148,7 @@ type Fold struct {
 	What string // its parameters
 	To   Tensor // what it writes
 	Func func(b *Site, in []tfbridge.Output) tfbridge.Output
+	Pixels
 }
 
 // Explain returns the parameters.

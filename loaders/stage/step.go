@@ -18,6 +18,10 @@ type Step struct {
 
 	CutBy   *spec.Step // the step that cuts a part out of the image that this step decodes, if no other one reads it
 	Decoder *spec.Step // the step whose CutBy is this one
+
+	Chain  *engine.ImageChain // the run of steps on whole batches of images that the step belongs to; nil: none
+	Draws  []int              // numbers of the steps that draw in the run, if this is its last step
+	Closes bool               // whether this is its last step
 }
 
 func steps(c engine.Choice) (list []Stage) {
@@ -28,6 +32,20 @@ func steps(c engine.Choice) (list []Stage) {
 			x.CutBy, decoders[cut] = &c.Steps[cut], &c.Steps[i]
 		}
 		list = append(list, x)
+	}
+	for _, chain := range engine.ImageChains(c) {
+		var draws []int
+		for _, i := range chain.Steps {
+			x := list[i].(Step)
+			x.Chain = &chain
+			if x.Random {
+				draws = append(draws, x.Index)
+			}
+			if i == chain.Steps[len(chain.Steps)-1] {
+				x.Draws, x.Closes = draws, true
+			}
+			list[i] = x
+		}
 	}
 	for _, b := range c.BatchSteps {
 		hidden := spec.Step{Type: b.Type, Action: b.Draws(), Index: b.Number, Random: true, Writes: b.DrawsName()}

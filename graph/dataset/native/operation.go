@@ -40,6 +40,7 @@ const (
 
 	opRecordLengths   = "MillraceRecordLengths"
 	opCheckMedia      = "MillraceCheckMedia"
+	opImages          = "MillraceImages"
 	opRecords         = dataset.RecordsOp
 	opCheckedRecords  = "MillraceJudgedRecordsDataset"
 	opDecodeExamples  = "MillraceDecodeExamples"

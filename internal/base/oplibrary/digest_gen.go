@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "ca991aa91ef567df"
+const digest = "b4d0560d66d62336"

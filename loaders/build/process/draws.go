@@ -30,7 +30,8 @@ type draw struct {
 type drawKey struct{}
 
 // Drawn returns a scope in which random steps draw for one example: the epoch, and the position
-// of the example in the data, are int64 scalars.
+// of the example in the data, are int64 scalars. For a batch of examples they are vectors, and so
+// are the draws.
 func (p *Processor) Drawn(s *graph.Scope, epoch, position tfbridge.Output) *graph.Scope {
 	if s.Err() != nil {
 		return s
@@ -46,7 +47,7 @@ func seedOf(s *graph.Scope, step int) tfbridge.Output {
 		return s.Const([]int64{0, int64(step)}) // outside a draw only shapes matter
 	}
 	mixed := mix(s, s.Op1("BitwiseXor", nil, d.epoch, s.Const(uint64(step))))
-	return graph.Pack(s, []tfbridge.Output{graph.Bitcast(s, mixed, tfbridge.Int64), d.position}, 0)
+	return graph.Pack(s, []tfbridge.Output{graph.Bitcast(s, mixed, tfbridge.Int64), d.position}, -1)
 }
 
 // rounds are the shifts and factors of splitmix64's finaliser.

@@ -31,6 +31,8 @@ func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int)
 	s = x.scope(s)
 	if part, ok := x.Action.(*tensors.Slice); ok {
 		values[x.Writes] = part.Batch(s, values[x.Reads[0]], lead)
+	} else if x.Chain != nil && lead > 0 {
+		values[x.Writes] = x.images(s, values[x.Reads[0]])
 	} else if x.joins() {
 		values[x.Writes] = x.joined(s, values[x.Reads[0]])
 	} else if x.Filters() {
@@ -48,6 +50,22 @@ func (x step) dense(s *graph.Scope, values map[string]tfbridge.Output, lead int)
 // scope returns the scope of the step's operations.
 func (x step) scope(s *graph.Scope) *graph.Scope {
 	return s.SubScope(fmt.Sprint(StepScope, x.Index, "_", x.Type))
+}
+
+// images makes the images of a batch in the last step of a run of steps; the steps before pass the
+// bytes on.
+func (x step) images(s *graph.Scope, bytes tfbridge.Output) tfbridge.Output {
+	if !x.Closes {
+		return graph.Identity(s, bytes)
+	}
+	var seeds []tfbridge.Output
+	for _, index := range x.Draws {
+		seeds = append(seeds, seedOf(s, index))
+	}
+	if s.Err() != nil {
+		return tfbridge.Output{}
+	}
+	return x.Chain.Images.Build(s, "decode_image", bytes, seeds)
 }
 
 // joins reports whether the step is a decoder, or a step that cuts a part out of an image, and the

@@ -50,10 +50,23 @@ const uncounted = 1 << 32
 // NumberOf returns the number of a record that carries its location, over all files in their
 // order, and the record without its location where TensorFlow's operations parse it.
 func (r *Records) NumberOf(s *graph.Scope, record tfbridge.Output) (number, data tfbridge.Output) {
+	return r.numberOf(s, record)
+}
+
+// NumbersOf is [Records.NumberOf] for a vector of records.
+func (r *Records) NumbersOf(s *graph.Scope, records tfbridge.Output) (numbers, data tfbridge.Output) {
+	return r.numberOf(s, records, graph.Whole())
+}
+
+// numberOf is [Records.NumberOf] for records with lead axes.
+func (r *Records) numberOf(s *graph.Scope, record tfbridge.Output, lead ...graph.Index) (number, data tfbridge.Output) {
 	n := int64(feed.LocationBytes)
 	tail := graph.Substr(s, record, s.Const(-n), s.Const(n))
 	place := graph.DecodeRaw(s, tail, tfbridge.Int64, nil)
-	file, ordinal := graph.Subscript(s, place, graph.At(0)), graph.Subscript(s, place, graph.At(1))
+	at := func(i int64) tfbridge.Output {
+		return graph.Subscript(s, place, append(lead[:len(lead):len(lead)], graph.At(i))...)
+	}
+	file, ordinal := at(0), at(1)
 	number = graph.Add(s, r.NumberBefore(s, file), ordinal)
 	if r.Engine.Own {
 		return number, record

@@ -23,7 +23,8 @@ func (a *CenterCropArgs) Check(c *processing.Context) processing.Step {
 		return nil
 	}
 	to := processing.Tensor{DType: t.DType, Shape: resized(t, hw)}
-	return processing.Part{What: fmt.Sprintf("%d by %d", hw[0], hw[1]), To: to, Cut: func(b *processing.Site, shape tfbridge.Output) (begin, size tfbridge.Output) {
+	pixels := func(m *processing.Images) bool { return window(m, hw) }
+	return processing.Part{What: fmt.Sprintf("%d by %d", hw[0], hw[1]), To: to, Pixels: pixels, Cut: func(b *processing.Site, shape tfbridge.Output) (begin, size tfbridge.Output) {
 		if b.Err() != nil {
 			return begin, size
 		}
@@ -37,6 +38,19 @@ func (a *CenterCropArgs) Check(c *processing.Context) processing.Step {
 // withChannels appends the number for the axis of channels to the ones of height and width, an int32 vector.
 func withChannels(b *processing.Site, hw tfbridge.Output, channels int32) tfbridge.Output {
 	return b.Op1("ConcatV2", nil, tfbridge.OutputList{hw, b.Const([]int32{channels})}, b.Const(int32(0)))
+}
+
+// window adds the cut of the middle of a resized image, which is at least as large. It takes other
+// pixels where the image is mirrored before.
+func window(m *processing.Images, hw [2]int32) bool {
+	if !processing.Resized(m) || len(m.Flips) > 0 {
+		return false
+	}
+	for i, n := range hw {
+		m.Window[i] += (m.Window[2+i] - int64(n)) / 2
+		m.Window[2+i] = int64(n)
+	}
+	return true
 }
 
 // crop cuts a part out of an image.

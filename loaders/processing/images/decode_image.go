@@ -55,6 +55,10 @@ func newDecoder(channels int64, to processing.Tensor) processing.Step {
 	if to.DType != dtype.Uint8 || channels == 4 {
 		return fold // DecodeAndCropJpeg makes nothing else
 	}
+	fold.Pixels = func(m *processing.Images) bool {
+		m.Channels = channels
+		return channels > 0
+	}
 	return processing.Decoder{Fold: fold, Checked: checked, DecodePart: func(b *processing.Site, x tfbridge.Output, cut func(tfbridge.Output) (begin, size tfbridge.Output)) tfbridge.Output {
 		return b.Shaped(decodePart(b, x, channels, whole, cut), to.Shape)
 	}}

@@ -53,9 +53,17 @@ func (a *RandomResizedCropArgs) Check(c *processing.Context) processing.Step {
 		}
 		return box[0], box[1]
 	}
-	return processing.Part{What: what, To: to, Cut: cut, Rest: func(b *processing.Site, part tfbridge.Output) tfbridge.Output {
+	rest := func(b *processing.Site, part tfbridge.Output) tfbridge.Output {
 		return r.resize(b, part, b.Const(hw[:]))
-	}}
+	}
+	pixels := func(m *processing.Images) bool {
+		if a.Method != "bilinear" || !processing.Resize(m, hw) {
+			return false
+		}
+		m.Scale, m.Ratio = scale[:], ratio[:]
+		return true
+	}
+	return processing.Part{What: what, To: to, Cut: cut, Rest: rest, Pixels: pixels}
 }
 
 // limits reads a pair of numbers.

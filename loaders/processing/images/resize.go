@@ -66,7 +66,10 @@ func (a *ResizeArgs) Check(c *processing.Context) processing.Step {
 		to.Shape = []int64{-1, -1, t.Shape[2]}
 	}
 	r := resampling{a.Method, a.Smooth}
-	return processing.Fold{What: what, To: to, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	pixels := func(m *processing.Images) bool {
+		return r == resampling{method: "bilinear"} && !a.KeepRate && processing.Resize(m, hw)
+	}
+	return processing.Fold{What: what, To: to, Pixels: pixels, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 		size := b.Const(hw[:])
 		if a.KeepRate {
 			size = keepRate(b, in[0], hw)

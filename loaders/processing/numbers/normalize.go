@@ -160,6 +160,11 @@ func (n *normalize) Out() processing.Tensor { return n.in }
 // the one along which rows are joined.
 func (n *normalize) Elementwise() bool { return !n.listed || len(n.in.Shape) > 1 }
 
+// AddTo adds the step to an operation on images.
+func (n *normalize) AddTo(m *processing.Images) bool {
+	return n.in.DType == dtype.Float && processing.Change(m, "normalize", n.mean, n.std)
+}
+
 // Build subtracts and divides.
 func (n *normalize) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 	operand := func(list []float64) tfbridge.Output {

@@ -3,6 +3,7 @@ package numbers
 import (
 	"fmt"
 
+	"millrace/dtype"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
 	"millrace/tfbridge"
@@ -32,7 +33,12 @@ func (a *ScaleArgs) Check(c *processing.Context) processing.Step {
 	if a.Factor == nil {
 		factor = processing.OneValue(t.DType)
 	}
-	return processing.Map{What: fmt.Sprintf("times %v plus %v", factor, offset), To: t.Tensor, Func: func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
+	pixels := func(m *processing.Images) bool {
+		by, isFloat := factor.(float64)
+		add, _ := offset.(float64)
+		return isFloat && t.DType == dtype.Float && processing.Change(m, "scale", []float64{by}, []float64{add})
+	}
+	return processing.Map{What: fmt.Sprintf("times %v plus %v", factor, offset), To: t.Tensor, Pixels: pixels, Func: func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
 		return b.Tensor(x).Mul(b.Scalar(factor, t.DType)).Add(b.Scalar(offset, t.DType)).Output()
 	}}
 }
