@@ -54,6 +54,24 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
+// Values that come together give the sketch that they give one by one.
+func TestSketchOfMany(t *testing.T) {
+	var alone, together sketch
+	r := rand.New(rand.NewPCG(3, 4))
+	for total := 0; total < 8_000_000; {
+		list := make([]float64, 1+r.IntN(300))
+		for i := range list {
+			list[i] = r.Float64()
+			alone.add(list[i])
+		}
+		together.addAll(list)
+		total += len(list)
+	}
+	if !cmp.Equal(alone.levels, together.levels) || alone.sampled != together.sampled || alone.sampled == 0 || alone.block != together.block {
+		t.Errorf("sampled %d and %d, block %d and %d", alone.sampled, together.sampled, alone.block, together.block)
+	}
+}
+
 // Means and deviations do not depend on the order, and survive a large offset.
 func TestMoments(t *testing.T) {
 	var forward, backward moments

@@ -50,6 +50,11 @@ func (s *Statistics) Look() (list []Finding) {
 		if n := t.All; n != nil {
 			n.look(t, add)
 		}
+		for _, d := range s.Determines {
+			if d.By == name {
+				add("%s", d)
+			}
+		}
 	}
 	return list
 }

@@ -33,6 +33,7 @@ type Part struct {
 	Examples int64         `json:"examples"`
 	Filtered int64         `json:"filtered"`
 	Tensors  []*tensorPart `json:"tensors"`
+	Leaks    *leaksPart    `json:"leaks"`
 }
 
 // tensorPart has the fields of a collector.
@@ -195,6 +196,7 @@ func Merge(parts []*Part) (*Statistics, error) {
 	slices.SortStableFunc(parts, func(a, b *Part) int { return int(a.Shard.Index - b.Shard.Index) })
 	found := &Statistics{Format: Format, Tensors: map[string]*Tensor{}}
 	var all []*collector
+	var pairs *leaks
 	for i, p := range parts {
 		switch {
 		case p.Shard.Count != int64(len(parts)):
@@ -205,11 +207,13 @@ func Merge(parts []*Part) (*Statistics, error) {
 			return wrong("the parts have different tensors, so they are parts of different configs")
 		}
 		found.Examples, found.Filtered = found.Examples+p.Examples, found.Filtered+p.Filtered
+		var columns []known
 		for k, t := range p.Tensors {
 			c, err := t.collector()
 			if err != nil {
 				return wrong("part %d: %w", i, err)
 			}
+			columns = append(columns, c.known)
 			if i == 0 {
 				all = append(all, c)
 				continue
@@ -221,7 +225,13 @@ func Merge(parts []*Part) (*Statistics, error) {
 			first.join(c)
 			first.words.merge(c.words)
 		}
+		if here := p.Leaks.leaks(columns); pairs == nil {
+			pairs = here
+		} else if len(here.columns) == len(pairs.columns) {
+			pairs.join(here)
+		}
 	}
+	found.Determines = pairs.result()
 	for _, c := range all {
 		found.Tensors[c.name] = c.result()
 	}

@@ -27,17 +27,27 @@ func measured(t *testing.T) func(args ...spec.Replacement) *loaders.Loader {
 	f.Manifest["features"] = []fixture.Object{
 		{"name": "xs", "dtype": "float32", "shape": []int{2}, "deserialize_type": "float"},
 		{"name": "text", "dtype": "string", "shape": []int{}, "deserialize_type": "string"},
+		{"name": "kind", "dtype": "int64", "shape": []int{}, "deserialize_type": "int"},
+		{"name": "part", "dtype": "int64", "shape": []int{}, "deserialize_type": "int"},
+		{"name": "row", "dtype": "int64", "shape": []int{}, "deserialize_type": "int"},
+		{"name": "other", "dtype": "float32", "shape": []int{}, "deserialize_type": "float"},
 	}
 	var records [][]byte
 	for i := range 900 {
 		text := []string{"The cat", "the", "\xff", "a dog the"}[i%4]
 		records = append(records, example.Marshal([]example.Named{
 			{Name: "xs", Feature: fixture.Floats(float32(i*i%77), -3)}, {Name: "text", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(text)}}},
+			{Name: "kind", Feature: fixture.Ints(int64(i * 3 % 4))}, {Name: "part", Feature: fixture.Ints(int64(i % 8))}, {Name: "row", Feature: fixture.Ints(int64(i))},
+			{Name: "other", Feature: fixture.Floats(float32(i % 7))},
 		}))
 	}
 	f.WriteRecords(t, "a.tfrecords", records[:500]...)
 	f.WriteRecords(t, "b.tfrecords", records[500:]...)
-	f.Args["primary_features"] = []fixture.Object{{"from_name": "xs", "to_name": "xs"}, {"from_name": "text", "to_name": "text"}}
+	var features []fixture.Object
+	for _, name := range []string{"xs", "text", "kind", "part", "row", "other"} {
+		features = append(features, fixture.Object{"from_name": name, "to_name": name})
+	}
+	f.Args["primary_features"] = features
 	f.Save(t)
 	return func(args ...spec.Replacement) *loaders.Loader {
 		checked, problems := loaders.Check(f.Config(), &loaders.CheckOptions{Replace: args})
@@ -91,6 +101,14 @@ func TestMerge(t *testing.T) {
 	}
 	if diff := cmp.Diff(whole, merged, cmpopts.IgnoreUnexported(Tensor{}), cmpopts.EquateApprox(1e-12, 0)); diff != "" || whole.Examples != 900 {
 		t.Errorf("%d examples (-whole +merged)\n%s", whole.Examples, diff)
+	}
+	// Rows are all different, and so determine nothing; the values of the other column come with all of them.
+	want := []Determination{{"text", "kind", 4, true}, {"part", "text", 8, false}, {"part", "kind", 8, false}}
+	if diff := cmp.Diff(want, whole.Determines); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if all := fmt.Sprint(whole.Look()); !strings.Contains(all, "part: each of its 8 values comes with one value of kind: if one of them is the label") {
+		t.Errorf("%s", all)
 	}
 	one, _ := whole.Words("text")
 	if all, _ := merged.Words("text"); !cmp.Equal(one, all) || len(one) != 4 {

@@ -15,6 +15,8 @@ type Statistics struct {
 	Examples int64              `json:"examples"`
 	Filtered int64              `json:"filtered,omitempty"` // examples that filters did not keep
 	Tensors  map[string]*Tensor `json:"tensors"`
+
+	Determines []Determination `json:"determines,omitempty"` // scalars that determine others
 }
 
 // Format is the format of a file of statistics.
@@ -36,23 +38,24 @@ const collecting = 8
 
 // Run reads one epoch of a plan that [Plan] made, and returns its statistics.
 func Run(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*Statistics, error) {
-	found, all, err := collect(ctx, l, o)
+	found, all, pairs, err := collect(ctx, l, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range all {
 		found.Tensors[c.name] = c.result()
 	}
+	found.Determines = pairs.result()
 	return found, nil
 }
 
 // RunShard reads the shard of a plan, and returns what it has collected for [Merge].
 func RunShard(ctx context.Context, l *loaders.Loader, shard Shard, o *loaders.RunOptions) (*Part, error) {
-	found, all, err := collect(ctx, l, o)
+	found, all, pairs, err := collect(ctx, l, o)
 	if err != nil {
 		return nil, err
 	}
-	p := &Part{Format: PartFormat, Shard: shard, Examples: found.Examples, Filtered: found.Filtered}
+	p := &Part{Format: PartFormat, Shard: shard, Examples: found.Examples, Filtered: found.Filtered, Leaks: pairs.part()}
 	for _, c := range all {
 		p.Tensors = append(p.Tensors, c.part())
 	}
@@ -60,7 +63,7 @@ func RunShard(ctx context.Context, l *loaders.Loader, shard Shard, o *loaders.Ru
 }
 
 // collect reads one epoch, and returns the collectors of all tensors.
-func collect(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*Statistics, []*collector, error) {
+func collect(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*Statistics, []*collector, *leaks, error) {
 	specs := specsOf(l.Plan())
 	shared := make([]*words, len(specs))
 	for i := range shared {
@@ -76,6 +79,7 @@ func collect(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*St
 		for k, s := range specs {
 			w.collectors = append(w.collectors, newCollector(s, shared[k]))
 		}
+		w.leaks = newLeaks(specs)
 		wait.Go(func() { w.work(cancel) })
 	}
 	found := &Statistics{Format: Format, Tensors: map[string]*Tensor{}}
@@ -86,11 +90,14 @@ func collect(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*St
 	wait.Wait()
 	for i := range workers {
 		if workers[i].err != nil {
-			return nil, nil, workers[i].err // it canceled the reading
+			return nil, nil, nil, workers[i].err // it canceled the reading
 		}
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	for i := 1; i < collecting; i++ {
+		workers[0].leaks.join(workers[i].leaks)
 	}
 	var joined []*collector
 	for k := range specs {
@@ -98,10 +105,11 @@ func collect(ctx context.Context, l *loaders.Loader, o *loaders.RunOptions) (*St
 		for i := 1; i < collecting; i++ {
 			all.join(workers[i].collectors[k])
 		}
+		all.settle()
 		joined = append(joined, all)
 	}
 	found.Filtered = l.Filtered()
-	return found, joined, nil
+	return found, joined, workers[0].leaks, nil
 }
 
 // read hands the batches to the workers in turns.
@@ -123,6 +131,7 @@ func (s *Statistics) read(ctx context.Context, l *loaders.Loader, o *loaders.Run
 type worker struct {
 	batches    chan *loaders.Batch
 	collectors []*collector
+	leaks      *leaks
 	err        error
 }
 
@@ -151,5 +160,5 @@ func (w *worker) take(batch *loaders.Batch) error {
 			return err
 		}
 	}
-	return nil
+	return w.leaks.take(batch.Tensor)
 }

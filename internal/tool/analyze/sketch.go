@@ -27,7 +27,7 @@ import (
 const (
 	sketchSize  = 4096
 	sketchDecay = 2.0 / 3
-	sketchLeast = 64 // the smallest room of a level
+	sketchLeast = 256 // the smallest room of a level
 )
 
 // sketch estimates quantiles. Its zero value is empty.
@@ -61,6 +61,25 @@ func (s *sketch) add(x float64) {
 	s.insert(s.sampled, x)
 }
 
+// addAll adds values that are not NaN, with what [sketch.add] would do with each of them.
+func (s *sketch) addAll(list []float64) {
+	for len(list) > 0 {
+		if s.sampled > 0 {
+			next := int64(1)<<s.sampled - 1 // the next value that is more than counted
+			if s.block <= s.take {
+				next = s.take
+			}
+			skipped := min(next-s.block, int64(len(list)))
+			s.block += skipped
+			if list = list[skipped:]; len(list) == 0 {
+				return
+			}
+		}
+		s.add(list[0])
+		list = list[1:]
+	}
+}
+
 func (s *sketch) nextBlock() {
 	s.block, s.take = 0, int64(s.draw()>>(64-s.sampled))
 }
@@ -70,6 +89,9 @@ func (s *sketch) insert(level int, x ...float64) {
 		s.levels = append(s.levels, nil)
 	}
 	s.levels[level] = append(s.levels[level], x...)
+	if len(s.levels[level]) < sketchLeast {
+		return // every level has room for that
+	}
 	for level := level; level < len(s.levels) && len(s.levels[level]) >= s.room(level); level++ {
 		s.compact(level)
 	}

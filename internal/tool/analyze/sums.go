@@ -41,11 +41,24 @@ func (m *moments) add(x float64) {
 		m.min, m.max = x, x
 	}
 	m.n++
-	m.min, m.max = min(m.min, x), max(m.max, x)
+	if x < m.min {
+		m.min = x
+	}
+	if x > m.max {
+		m.max = x
+	}
 	m.sum.add(x)
 	square := x * x
 	m.square.add(square)
 	m.square.lo += math.FMA(x, x, -square)
+}
+
+// addSame adds a whole number below 2^20 many times.
+func (m *moments) addSame(x float64, times int64) {
+	if times > 0 {
+		n := float64(times)
+		m.merge(moments{n: times, sum: sum{hi: x * n}, square: sum{hi: x * x * n}, min: x, max: x})
+	}
 }
 
 func (m *moments) merge(o moments) {

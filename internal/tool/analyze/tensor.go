@@ -64,21 +64,53 @@ type numbers struct {
 	zeros, notANumber, huge int64
 }
 
-// take adds a value, and reports whether it is finite.
-func (n *numbers) take(x float64) bool {
-	switch {
-	case x != x:
-		n.notANumber++
-		return false
-	case math.IsInf(x, 0):
-		n.huge++
-		return false
-	case x == 0:
-		n.zeros++
+// take adds a value.
+func (n *numbers) take(x float64) {
+	if finite := n.classify([]float64{x}); len(finite) > 0 {
+		n.add(x)
+		n.sketch.addAll(finite)
 	}
-	n.add(x)
-	n.sketch.add(x)
-	return true
+}
+
+// takeSame adds a value many times. It is a whole number below 2^20.
+func (n *numbers) takeSame(x float64, times int64) {
+	if x == 0 {
+		n.zeros += times
+	}
+	n.addSame(x, times)
+	for range times {
+		n.sketch.add(x)
+	}
+}
+
+// classify counts zeros, and values that are not finite, and returns the finite ones. It moves
+// them within the list where some are not.
+func (n *numbers) classify(list []float64) []float64 {
+	zeros, finite := 0, 0
+	for _, x := range list {
+		if x == 0 {
+			zeros++
+		}
+		if x-x == 0 {
+			finite++
+		}
+	}
+	n.zeros += int64(zeros)
+	if finite == len(list) {
+		return list
+	}
+	kept := list[:0]
+	for _, x := range list {
+		switch {
+		case x != x:
+			n.notANumber++
+		case math.IsInf(x, 0):
+			n.huge++
+		default:
+			kept = append(kept, x)
+		}
+	}
+	return kept
 }
 
 func (n *numbers) join(o *numbers) {
@@ -115,6 +147,7 @@ type collector struct {
 	distinct        distinct
 	words           *words
 	examples, empty int64
+	row             []float64 // the values of an example
 }
 
 // known is what is known of a tensor before the data are read.
@@ -141,11 +174,13 @@ func (c *collector) take(t *tfbridge.Tensor, rows int64, counts []int64) error {
 		each *= n
 	}
 	c.examples += rows
-	for i := range rows {
-		n := each
-		if counts != nil {
-			n = counts[i]
+	if counts == nil {
+		if each == 0 {
+			c.empty += rows
 		}
+		c.lengths.takeSame(float64(each), rows)
+	}
+	for _, n := range counts {
 		if n == 0 {
 			c.empty++
 		}
@@ -199,19 +234,46 @@ func takeValues[T any](c *collector, t *tfbridge.Tensor, rows int64, used func(r
 	}
 	for row := range rows {
 		from, to := used(row)
-		at := 0
+		c.row = c.row[:0]
 		for _, v := range values[from:to] {
-			x := number(v)
-			if c.all.take(x) && c.positions != nil {
-				c.positions[at].add(x)
-			}
-			if at++; at == len(c.positions) {
-				at = 0
-			}
-			c.distinct.add(math.Float64bits(x))
+			c.row = append(c.row, number(v))
 		}
+		c.takeRow()
 	}
 	return nil
+}
+
+// takeRow adds the numbers in c.row, an example.
+//
+// Each value goes through four counts. Each count is a separate loop, because the processor then has
+// several values on the way at once: the sum of one value waits for the sum before it. Where each
+// position has a sum, [collector.settle] makes the sum of all from these.
+func (c *collector) takeRow() {
+	for _, x := range c.row {
+		c.distinct.add(math.Float64bits(x))
+	}
+	for at := 0; c.positions != nil && at < len(c.row); at += len(c.positions) {
+		for i, x := range c.row[at:min(at+len(c.positions), len(c.row))] {
+			if x-x == 0 {
+				c.positions[i].add(x)
+			}
+		}
+	}
+	finite := c.all.classify(c.row)
+	if c.positions == nil {
+		for _, x := range finite {
+			c.all.add(x)
+		}
+	}
+	c.all.sketch.addAll(finite)
+}
+
+// settle adds the moments of all positions to the moments of all values. It is called once, after
+// the last value.
+func (c *collector) settle() {
+	for _, m := range c.positions {
+		c.all.moments.merge(m)
+	}
 }
 
 // takeStrings adds strings.
