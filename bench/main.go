@@ -18,6 +18,7 @@
 //	go run ./bench -only sequences -rounds 3  windows and lists alone
 //	go run ./bench -only sweep -rounds 3      every setting of the config, in a quarter of an hour
 //	go run ./bench -only steps -rounds 3      processing steps of images, texts, sounds and tables
+//	go run ./bench -only analyze -rounds 3    statistics of a gigabyte of records, in three minutes
 //	go run ./bench -only checks -rounds 7     what the checks and the sandbox cost, in 4 minutes and two builds
 //	go run ./bench -only remote -rounds 3     files of stores, in half a minute
 //	go run ./bench -only chunks               chunked_sequence against RETURNN
@@ -66,6 +67,7 @@ const (
 	onlyCluster   = "cluster" // training by several processes; nothing else measures it
 	onlySweep     = "sweep"   // every setting of the config; nothing else measures it
 	onlySteps     = "steps"   // processing steps; nothing else measures them
+	onlyAnalyze   = "analyze" // statistics of a gigabyte; nothing else measures them
 
 	onlyRemote = "remote" // files of stores; nothing else measures it
 
@@ -94,7 +96,7 @@ func main() {
 	flag.IntVar(&s.passes, "passes", 5, "number of warm passes in Python, of which the best counts, and of epochs in Millrace")
 	flag.IntVar(&s.tableMB, "table-mb", 64, "size in MB of the CSV file to convert, and of the same table as Parquet")
 	flag.BoolVar(&s.strict, "strict", false, "exit with 1 if a target is missed")
-	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "service", "queues", "gzip", "records", "sequences", "convert", "sweep", "steps", "checks", "remote" or "chunks"`)
+	flag.StringVar(&s.only, "only", "", `measure only "training", "keras", "serving", "goals", "cluster", "service", "queues", "gzip", "records", "sequences", "convert", "sweep", "steps", "analyze", "checks", "remote" or "chunks"`)
 	flag.StringVar(&s.setting, "setting", "", "measure only settings of the sweep or of the steps with `TEXT` in their names")
 	flag.DurationVar(&s.overload, "overload", 10*time.Second, "how long -only goals keeps a server at three times its load")
 	flag.Parse()
@@ -132,7 +134,7 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return false, err
 	}
 	switch s.only {
-	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlySweep, onlySteps:
+	case "", onlyTraining, onlyKeras, onlyServing, onlyGoals, onlyCluster, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlySweep, onlySteps, onlyAnalyze:
 	case onlyChunks:
 		q, err := prepareSpeech(ctx, s)
 		if err != nil {
@@ -177,6 +179,8 @@ func run(ctx context.Context, s settings, out io.Writer) (bool, error) {
 		return runSweep(ctx, ways, everySetting, s, out)
 	case onlySteps:
 		return runSweep(ctx, ways, everyStep, s, out)
+	case onlyAnalyze:
+		return runAnalyze(ctx, ways, s.rounds, out)
 	case onlyCluster:
 		return prepareCluster(ctx, ways, s, out)
 	case onlyGoals:
@@ -238,8 +242,8 @@ func runTogether(ctx context.Context, s settings, ways sides, out io.Writer) (bo
 
 // unknownOnly returns an error for an unknown value of -only.
 func unknownOnly(only string) error {
-	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
-		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyService, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlySteps, onlyChecks, onlyRemote, onlyChunks)
+	return fmt.Errorf("-only is %q, want %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q, %q or %q", only,
+		onlyTraining, onlyKeras, onlyEnvironment, onlyServing, onlyGoals, onlyCluster, onlyService, onlyQueues, onlyGzip, onlyRecords, onlySequences, onlyConvert, onlySweep, onlySteps, onlyAnalyze, onlyChecks, onlyRemote, onlyChunks)
 }
 
 // makeEnvironment makes Python's environment, unless there is one.

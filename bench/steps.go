@@ -2,14 +2,22 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
+	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
 
 	"millrace/tfrecord/example"
 )
@@ -151,3 +159,66 @@ func sentenceRecord(n int, rng *rand.Rand) []byte {
 func tableRecord(n int, rng *rand.Rand) []byte {
 	return exampleOf(randomFloats(rng), int64(n%100))
 }
+
+// "millrace analyze" next to a pass with NumPy, over a gigabyte of records of 64 floats and a label.
+// Python reads them in the fastest way, and computes the same statistics batch by batch; its quantiles
+// are of a sample. A round takes a minute.
+const (
+	analyzedRecords = 3_600_000
+	analyzeTarget   = 8.0
+	analyzeMemory   = 500e6 // bytes
+	analyzeScript   = "bench/bench_python_analyze.py"
+)
+
+// runAnalyze measures and reports. It returns whether the targets are met.
+func runAnalyze(ctx context.Context, s sides, rounds int, out io.Writer) (bool, error) {
+	folder := filepath.Join(s.millrace.dir, "analyze")
+	d := stepData["tables"]
+	d.records = analyzedRecords
+	if err := d.make(folder); err != nil {
+		return false, fmt.Errorf("make data: %w", err)
+	}
+	config := filepath.Join(s.millrace.dir, "analyze.json")
+	if err := writeJSON(config, sweepSetting{}.loaderConfig(folder, d, 1)); err != nil {
+		return false, err
+	}
+	var ours, theirs, memory, ratios []float64
+	for range rounds {
+		perS, bytes, err := s.millrace.analyze(ctx, config)
+		if err != nil {
+			return false, err
+		}
+		got, err := rates(ctx, &s.python, []object{with(d.job(folder), object{"units": analyzedRecords})}, analyzeScript)
+		if err != nil {
+			return false, err
+		}
+		ours, theirs = append(ours, perS), append(theirs, got[0].RecordsPerS)
+		memory, ratios = append(memory, bytes), append(ratios, perS/got[0].RecordsPerS)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fast, small := target{atLeast: analyzeTarget}, target{atMost: analyzeMemory}
+	ratio, peak := middle(ratios), middle(memory)
+	fmt.Fprintln(w, "\tmillrace\tpython\tratio\ttarget\t")
+	fmt.Fprintf(w, "analyze, records of 64 floats\t%s\t%s\t%.3g\t%g\t%s\n", rate(middle(ours)), rate(middle(theirs)), ratio, analyzeTarget, fast.verdict(ratio >= analyzeTarget))
+	fmt.Fprintf(w, "peak of memory\t%s\t\t\t%s\t%s\n", megabyte(peak), megabyte(analyzeMemory), small.verdict(peak <= analyzeMemory))
+	return ratio >= analyzeTarget && peak <= analyzeMemory, w.Flush()
+}
+
+// analyze returns how many records "millrace analyze" reads in a second, with its start, and the peak
+// of its memory in bytes.
+func (m *millrace) analyze(ctx context.Context, config string) (perS, bytes float64, err error) {
+	cmd := exec.CommandContext(ctx, m.program, "analyze", config, "--out", config+".stats", "--overwrite")
+	cmd.Stdout, cmd.Stderr = io.Discard, os.Stderr
+	begun := time.Now()
+	if err := cmd.Run(); err != nil {
+		return 0, 0, fmt.Errorf("millrace analyze: %w", err)
+	}
+	took := time.Since(begun).Seconds()
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, 0, fmt.Errorf("the system does not say how much memory a process took")
+	}
+	return analyzedRecords / took, float64(usage.Maxrss) * kilobyte, nil
+}
+
+const kilobyte = 1 << 10 // the unit of Linux for the peak of memory

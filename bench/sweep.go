@@ -26,8 +26,12 @@ import (
 // of them measured with Python's in turn. The report is sorted by ratio, so that the slowest
 // setting comes first.
 
+// A run of few epochs is mostly its start: the session, its threads, the first batch. Python's rates
+// are of passes after one that counts for nothing. So ours reads until that is little.
 const (
 	sweepEpochs = 5
+	mostEpochs  = 400
+	leastRun    = 1.5 // seconds that a run takes
 	sweepTarget = 3.0 // the lowest ratio of most settings
 )
 
@@ -53,6 +57,9 @@ type sweep struct {
 type sweepRow struct {
 	sweepSetting
 	config string
+	folder string // its data
+	set    sweepSet
+	epochs int
 	job    object
 	ours   []float64 // rows/s, by rounds
 	theirs []float64
@@ -71,11 +78,11 @@ func prepareSweep(ctx context.Context, s sides, table sweepTable, filter string)
 		if err := d.make(folder); err != nil {
 			return nil, fmt.Errorf("make data %s: %w", x.data, err)
 		}
-		r := &sweepRow{sweepSetting: x, config: filepath.Join(dir, fmt.Sprintf("%02d.json", i)), job: with(d.job(folder), x.job)}
+		r := &sweepRow{sweepSetting: x, config: filepath.Join(dir, fmt.Sprintf("%02d.json", i)), job: with(d.job(folder), x.job), folder: folder, set: d, epochs: sweepEpochs}
 		if names, ok := r.job["names"].([]string); ok {
 			maps.DeleteFunc(r.job["features"].(object), func(name string, _ any) bool { return !slices.Contains(names, name) })
 		}
-		if err := writeJSON(r.config, x.loaderConfig(folder, d)); err != nil {
+		if err := r.write(); err != nil {
 			return nil, err
 		}
 		w.settings = append(w.settings, r)
@@ -86,9 +93,14 @@ func prepareSweep(ctx context.Context, s sides, table sweepTable, filter string)
 	return w, nil
 }
 
+// write writes the config.
+func (r *sweepRow) write() error {
+	return writeJSON(r.config, r.loaderConfig(r.folder, r.set, r.epochs))
+}
+
 // loaderConfig returns the loader of a setting.
-func (x sweepSetting) loaderConfig(folder string, d sweepSet) object {
-	args := with(loaderArgs(folder, batchSize, sweepEpochs, slices.Sorted(maps.Keys(d.features))...), object{"seed": 1}, x.args)
+func (x sweepSetting) loaderConfig(folder string, d sweepSet, epochs int) object {
+	args := with(loaderArgs(folder, batchSize, epochs, slices.Sorted(maps.Keys(d.features))...), object{"seed": 1}, x.args)
 	if x.loader == "chunked_sequence" {
 		delete(args, "target_batch_size")
 		delete(args, "drop_remainder")
@@ -103,10 +115,16 @@ func (x sweepSetting) loaderConfig(folder string, d sweepSet) object {
 // measure takes one round of a setting: Python's right after ours.
 func (w *sweep) measure(ctx context.Context, r *sweepRow) error {
 	f, err := w.millrace.bench(ctx, r.config)
+	if err == nil && f.Seconds < leastRun/2 && r.epochs < mostEpochs {
+		r.epochs = min(int(float64(r.epochs)*leastRun/f.Seconds)+1, mostEpochs)
+		if err = r.write(); err == nil {
+			f, err = w.millrace.bench(ctx, r.config)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	job := with(r.job, object{"units": float64(f.Records) / sweepEpochs, "way": r.way})
+	job := with(r.job, object{"units": float64(f.Records) / float64(r.epochs), "way": r.way})
 	got, err := rates(ctx, &w.python, []object{job}, w.script, "rates")
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func TestSweepConfigs(t *testing.T) {
 			made[x.data] = true
 		}
 		config := filepath.Join(dir, "loader.json")
-		if err := writeJSON(config, x.loaderConfig(folder, d)); err != nil {
+		if err := writeJSON(config, x.loaderConfig(folder, d, sweepEpochs)); err != nil {
 			t.Fatal(i, err)
 		}
 		if p, problems := loaders.Check(config, nil); p == nil {
