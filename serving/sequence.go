@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"millrace"
@@ -220,8 +221,22 @@ func checkSequences(v *Version) error {
 		if !slices.Contains([]tfbridge.DataType{tfbridge.Bool, tfbridge.Int32, tfbridge.Int64}, end.DType) {
 			return sequenceErrorf(v, key, "the end is output %q of type %v, it must be a bool, an int32 or an int64", c.EndOutput, end.DType)
 		}
+		if low, high := endValues(end.DType); c.EndValue < low || c.EndValue > high {
+			return sequenceErrorf(v, key, "the end is output %q with the value %d, and a value of type %v is from %d to %d", c.EndOutput, c.EndValue, end.DType, low, high)
+		}
 	}
 	return nil
+}
+
+// endValues returns the least and the greatest value of a type that can end a sequence.
+func endValues(dt tfbridge.DataType) (low, high int64) {
+	switch dt {
+	case tfbridge.Bool:
+		return 0, 1
+	case tfbridge.Int32:
+		return math.MinInt32, math.MaxInt32
+	}
+	return math.MinInt64, math.MaxInt64
 }
 
 // sequenceErrorf returns an error about the configuration of a sequence.

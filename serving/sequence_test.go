@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
 
 	"millrace"
 	"millrace/serving/batching"
+	"millrace/tfbridge"
 )
 
 // decoderConfig has the signature of the model decoder as the step of a sequence.
@@ -124,6 +126,28 @@ func TestSequenceChecks(t *testing.T) {
 		}
 		if !errors.Is(err, millrace.ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// An end that the type of its output cannot have is refused.
+func TestSequenceEndValues(t *testing.T) {
+	for _, tt := range []struct {
+		dtype tfbridge.DataType
+		value int64
+		want  string // "": accepted
+	}{
+		{tfbridge.Int32, math.MaxInt32, ""},
+		{tfbridge.Int32, 1 << 32, "4294967296"}, // its low bits are 0
+		{tfbridge.Int32, math.MinInt32 - 1, "-2147483649"},
+		{tfbridge.Int64, 1 << 32, ""},
+		{tfbridge.Bool, 0, ""},
+		{tfbridge.Bool, 2, "with the value 2"},
+	} {
+		v := &Version{config: ModelConfig{Sequences: []SequenceConfig{{EndOutput: "end", EndValue: tt.value}}}, signatures: map[string]tfbridge.Signature{
+			"serving_default": {Outputs: map[string]tfbridge.TensorInfo{"end": {DType: tt.dtype}}}}}
+		if err := checkSequences(v); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, %d: %v", tt.dtype, tt.value, err)
 		}
 	}
 }

@@ -86,6 +86,11 @@ func addModel(paths object, v *serving.Version) {
 	at = "/v2/models/" + v.Name
 	paths[at] = object{"get": operation(v, "v2metadata", "The inputs and outputs of the default signature.", nil, object{"type": "object"})}
 	paths[at+"/infer"] = object{"post": operation(v, "v2infer", "Run a signature by the Open Inference Protocol.", reference("InferRequest"), reference("InferResponse"))}
+	if request := generateSchema(v); request != nil {
+		o := operation(v, "generate_stream", "Run a signature step by step: an event for each step, with the outputs by name.", request, nil)
+		o["responses"].(object)["200"] = object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}}
+		paths[at+"/generate_stream"] = object{"post": o}
+	}
 }
 
 // operation returns an operation on a model. A nil request has no body.
@@ -129,6 +134,32 @@ func predictSchemas(v *serving.Version) (request, answer object) {
 		return nil, nil
 	}
 	return object{"anyOf": requests}, object{"anyOf": answers}
+}
+
+// generateSchema returns the schema of a request for a sequence: the inputs of one row by name, for each
+// signature whose inputs have rows. It returns nil if no signature has such inputs.
+func generateSchema(v *serving.Version) object {
+	var requests []any
+	all := v.Signatures()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		row, ok := rowByName(all[key].Inputs)
+		if !ok || len(all[key].Inputs) == 0 {
+			continue
+		}
+		name := object{"type": "string", "enum": []any{key}}
+		parameters := object{"type": "object", "properties": object{"signature_name": name, "max_steps": object{"type": "integer", "minimum": 0}}}
+		if key != graph.DefaultSignature {
+			parameters["required"] = []any{"signature_name"}
+			row["required"] = append(row["required"].([]any), "parameters")
+		}
+		properties := row["properties"].(object)
+		properties["id"], properties["parameters"] = object{"type": "string"}, parameters
+		requests = append(requests, row)
+	}
+	if requests == nil {
+		return nil
+	}
+	return object{"anyOf": requests}
 }
 
 // body returns the schema of a request to a signature.

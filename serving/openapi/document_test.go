@@ -26,7 +26,7 @@ func TestDocument(t *testing.T) {
 	testruntime.Need(t)
 	quiet := slog.New(slog.DiscardHandler)
 	var configs []serving.ModelConfig
-	for _, name := range []string{"constant", "linear", "strings", "two_signatures", "examples"} {
+	for _, name := range []string{"constant", "linear", "strings", "two_signatures", "examples", "decoder"} {
 		configs = append(configs, serving.ModelConfig{Name: name, BasePath: "../../testdata/models/" + name})
 	}
 	models, err := serving.New(t.Context(), configs, &serving.Options{FileSystemPollWait: -1, Logger: quiet})
@@ -44,6 +44,10 @@ func TestDocument(t *testing.T) {
 	if err := document.Validate(t.Context()); err != nil {
 		t.Fatalf("%v in\n%s", err, served.Body)
 	}
+	openapi3filter.RegisterBodyDecoder("text/event-stream", func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+		text, err := io.ReadAll(body)
+		return string(text), err
+	})
 	router, err := legacy.NewRouter(document)
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +67,11 @@ func TestDocument(t *testing.T) {
 		{"metadata", "GET", "/v1/models/constant/metadata", "", false},
 		{"v2", "POST", "/v2/models/constant/infer", `{"inputs": [{"name": "x", "shape": [2], "datatype": "FP32", "data": [1, 2]}]}`, false},
 		{"v2 metadata", "GET", "/v2/models/constant", "", false},
+		{"a sequence", "POST", "/v2/models/decoder/generate_stream", `{"token": 5, "state": [0, 0], "step": 1, "id": "x", "parameters": {"max_steps": 2}}`, false},
+		{"a sequence of one input", "POST", "/v2/models/constant/generate_stream", `{"x": 1}`, false},
+		{"a sequence of another signature", "POST", "/v2/models/two_signatures/generate_stream", `{"x": 1, "parameters": {"signature_name": "explain"}}`, false},
+		{"a sequence without an input", "POST", "/v2/models/decoder/generate_stream", `{"token": 5, "state": [0, 0]}`, true},
+		{"a negative number of steps", "POST", "/v2/models/constant/generate_stream", `{"x": 1, "parameters": {"max_steps": -1}}`, true},
 		{"text for numbers", "POST", "/v1/models/constant:predict", `{"instances": ["a"]}`, true},
 		{"no signature of this name", "POST", "/v1/models/constant:predict", `{"signature_name": "other", "instances": [1]}`, true},
 		{"no inputs", "POST", "/v1/models/constant:predict", `{"something": [1]}`, true},

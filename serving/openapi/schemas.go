@@ -11,12 +11,29 @@ import (
 // byRow returns the schema of one row of tensors: its value if there is only one, an object
 // otherwise. It reports false if one of them has no rows.
 func byRow(infos map[string]tfbridge.TensorInfo) (object, bool) {
-	for _, info := range infos {
-		if info.Shape.NumDimensions() == 0 {
-			return nil, false
-		}
+	if !haveRows(infos) {
+		return nil, false
 	}
 	return named(infos, func(info tfbridge.TensorInfo) object { return tensor(info, 1) }), true
+}
+
+// rowByName returns the schema of one row of tensors as an object, also if there is only one. It reports
+// false if one of them has no rows.
+func rowByName(infos map[string]tfbridge.TensorInfo) (object, bool) {
+	if !haveRows(infos) {
+		return nil, false
+	}
+	return fields(infos, func(info tfbridge.TensorInfo) object { return tensor(info, 1) }), true
+}
+
+// haveRows reports whether all tensors have a first dimension.
+func haveRows(infos map[string]tfbridge.TensorInfo) bool {
+	for _, info := range infos {
+		if info.Shape.NumDimensions() == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // byColumn returns the schema of whole tensors. A single tensor may be without its
@@ -26,23 +43,25 @@ func byColumn(infos map[string]tfbridge.TensorInfo) object {
 	if len(infos) > 1 {
 		return named(infos, whole)
 	}
-	properties, required := object{}, []any{}
-	for name, info := range infos {
-		properties[name], required = whole(info), append(required, name)
-	}
-	return object{"anyOf": []any{named(infos, whole), object{"type": "object", "properties": properties, "required": required}}}
+	return object{"anyOf": []any{named(infos, whole), fields(infos, whole)}}
 }
 
 // named returns the schema of tensors: the schema of a single one, or an object of
 // several.
 func named(infos map[string]tfbridge.TensorInfo, schema func(tfbridge.TensorInfo) object) object {
+	if len(infos) == 1 {
+		for _, info := range infos {
+			return schema(info)
+		}
+	}
+	return fields(infos, schema)
+}
+
+// fields returns the schema of an object of tensors.
+func fields(infos map[string]tfbridge.TensorInfo, schema func(tfbridge.TensorInfo) object) object {
 	properties, required := object{}, []any{}
 	for _, name := range slices.Sorted(maps.Keys(infos)) {
-		s := schema(infos[name])
-		if len(infos) == 1 {
-			return s
-		}
-		properties[name], required = s, append(required, name)
+		properties[name], required = schema(infos[name]), append(required, name)
 	}
 	return object{"type": "object", "properties": properties, "required": required}
 }

@@ -160,7 +160,7 @@ func TestExamples(t *testing.T) {
 		t.Errorf("both: %v, %v", both, err)
 	}
 	for i, method := range []string{"Classify", "Regress", "MultiInference"} {
-		if r := told[i]; r.Model != "examples" || r.Method != method || r.Code != tfbridge.OK || r.Took <= 0 {
+		if r := told[i]; r.Model != "examples" || r.Method != method || r.Code != tfbridge.OK || r.Took <= 0 || r.Version != 1 {
 			t.Errorf("told of %+v", r)
 		}
 	}

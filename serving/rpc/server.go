@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"millrace/internal/base/inferenceproto"
 	"millrace/internal/base/servingproto"
 	"millrace/serving"
 	"millrace/serving/auth"
@@ -269,10 +271,20 @@ func protected[A any](ctx context.Context, s *services, name string, call func()
 
 // versionOf returns the number of the version that an answer names, 0 if it names none.
 func versionOf(answer any) int64 {
-	if a, ok := answer.(interface {
+	switch a := answer.(type) {
+	case interface {
 		GetModelSpec() *servingproto.ModelSpec
-	}); ok {
+	}:
 		return a.GetModelSpec().GetVersion().GetValue()
+	case *servingproto.MultiInferenceResponse:
+		if results := a.GetResults(); len(results) > 0 {
+			return results[0].GetModelSpec().GetVersion().GetValue()
+		}
+	case *inferenceproto.ModelInferResponse:
+		number, _ := strconv.ParseInt(a.GetModelVersion(), 10, 64) // "" without an answer
+		return number
+	case *inferenceproto.ModelStreamInferResponse:
+		return versionOf(a.GetInferResponse())
 	}
 	return 0
 }

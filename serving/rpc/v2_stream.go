@@ -74,7 +74,7 @@ func (s *services) streamOne(ctx context.Context, stream grpc.ServerStream) erro
 		broken = stream.SendMsg(a)
 		return broken
 	}
-	_, err := protected(ctx, s, streamInfer, func() (*inferenceproto.ModelStreamInferResponse, error) {
+	last, err := protected(ctx, s, streamInfer, func() (*inferenceproto.ModelStreamInferResponse, error) {
 		ctx, err := authenticate(ctx, s.options.Authenticate, streamInfer, q.GetModelName())
 		if err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func (s *services) streamOne(ctx context.Context, stream grpc.ServerStream) erro
 	code := codeOf(err)
 	tracing.End(span, q.GetModelName(), code, err)
 	if s.options.OnRequest != nil {
-		s.options.OnRequest(Request{Model: q.GetModelName(), Method: streamInfer, Code: code, Took: time.Since(began)})
+		s.options.OnRequest(Request{Model: q.GetModelName(), Method: streamInfer, Code: code, Took: time.Since(began), Version: versionOf(last)})
 	}
 	if err == nil || broken != nil {
 		return broken

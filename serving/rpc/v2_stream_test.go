@@ -31,7 +31,8 @@ func TestModelStreamInfer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	server := NewServer(s, &Options{Logger: quiet})
+	versions := make(chan int64, 10)
+	server := NewServer(s, &Options{Logger: quiet, OnRequest: func(r Request) { versions <- r.Version }})
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
@@ -53,13 +54,14 @@ func TestModelStreamInfer(t *testing.T) {
 	short.Parameters = map[string]*pb.InferParameter{"max_steps": {ParameterChoice: &pb.InferParameter_Int64Param{Int64Param: 2}}}
 	other := &pb.ModelInferRequest{ModelName: "constant", Inputs: []*pb.ModelInferRequest_InferInputTensor{input("x", "FP32", &pb.InferTensorContents{Fp32Contents: []float32{1}}, 1)}}
 	for _, tt := range []struct {
-		q    *pb.ModelInferRequest
-		want []string
+		q       *pb.ModelInferRequest
+		want    []string
+		version int64 // that OnRequest gets
 	}{
-		{decode(5), []string{"5: 2 false", "5: 0 true"}},
-		{&pb.ModelInferRequest{Id: "x", ModelName: "other"}, []string{"x: error Servable not found"}},
-		{short, []string{"4: 6 false", "4: 5 true"}},
-		{other, []string{": 1077936128 true"}}, // the bits of 3
+		{decode(5), []string{"5: 2 false", "5: 0 true"}, 1},
+		{&pb.ModelInferRequest{Id: "x", ModelName: "other"}, []string{"x: error Servable not found"}, 0},
+		{short, []string{"4: 6 false", "4: 5 true"}, 1},
+		{other, []string{": 1077936128 true"}, 1}, // the bits of 3
 	} {
 		if err := stream.SendMsg(tt.q); err != nil {
 			t.Fatal(err)
@@ -79,6 +81,9 @@ func TestModelStreamInfer(t *testing.T) {
 			if !strings.HasPrefix(got, want) {
 				t.Errorf("got %s, want %s", got, want)
 			}
+		}
+		if got := <-versions; got != tt.version {
+			t.Errorf("%v: version %d, want %d", tt.want, got, tt.version)
 		}
 	}
 	if err := stream.CloseSend(); err != nil {
