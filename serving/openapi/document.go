@@ -17,9 +17,6 @@ import (
 	"millrace/serving"
 )
 
-// object is a JSON object.
-type object = map[string]any
-
 // NewHandler returns a handler that answers with the document of the current models.
 func NewHandler(s *serving.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -171,9 +168,4 @@ func body(key, name string, value object) object {
 		o["required"] = []any{name, "signature_name"}
 	}
 	return o
-}
-
-// holding returns the schema of an object with a value.
-func holding(name string, value object) object {
-	return object{"type": "object", "properties": object{name: value}, "required": []any{name}}
 }

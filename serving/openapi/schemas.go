@@ -8,6 +8,9 @@ import (
 	"millrace/tfbridge"
 )
 
+// object is a JSON object.
+type object = map[string]any
+
 // byRow returns the schema of one row of tensors: its value if there is only one, an object
 // otherwise. It reports false if one of them has no rows.
 func byRow(infos map[string]tfbridge.TensorInfo) (object, bool) {
@@ -151,4 +154,9 @@ func inferResponse() object {
 		"model_name": object{"type": "string"}, "model_version": object{"type": "string"}, "id": object{"type": "string"},
 		"outputs": list(metadataTensor(object{"data": object{"type": "array", "items": object{}}})),
 	}}
+}
+
+// holding returns the schema of an object with a value.
+func holding(name string, value object) object {
+	return object{"type": "object", "properties": object{name: value}, "required": []any{name}}
 }

@@ -56,7 +56,7 @@ func TestModelStreamInfer(t *testing.T) {
 	for _, tt := range []struct {
 		q       *pb.ModelInferRequest
 		want    []string
-		version int64 // that OnRequest gets
+		version int64 // OnRequest gets it
 	}{
 		{decode(5), []string{"5: 2 false", "5: 0 true"}, 1},
 		{&pb.ModelInferRequest{Id: "x", ModelName: "other"}, []string{"x: error Servable not found"}, 0},
