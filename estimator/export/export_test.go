@@ -103,6 +103,11 @@ func TestExportRefuses(t *testing.T) {
 	if err := export.Write(classifier, c, classifier); !errors.Is(err, millrace.ErrConfig) {
 		t.Errorf("over the model itself: %v", err)
 	}
+	var e *millrace.Error
+	below := filepath.Join(dir, "diary", "export") // below a file
+	if err := export.Write(classifier, c, below); !errors.As(err, &e) || e.Class != millrace.ErrIO || e.Op != "export" || !strings.HasPrefix(e.File, below) || strings.Contains(e.Msg, below) {
+		t.Errorf("below a file: %v", err)
+	}
 	out := filepath.Join(dir, "export")
 	if err := export.Write("../../testdata/models/linear", c, out); !errors.Is(err, millrace.ErrConfig) {
 		t.Errorf("of another model: %v", err)

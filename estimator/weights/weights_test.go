@@ -1,9 +1,11 @@
 package weights_test
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -279,4 +281,56 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Some tools compress the members of a .keras file, which Keras does not. The weights are the same.
+func TestCompressedKeras(t *testing.T) {
+	from, err := zip.OpenReader("testdata/small.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	path := filepath.Join(t.TempDir(), "small.keras")
+	to, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(to)
+	for _, m := range from.File {
+		in, err := m.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := z.Create(m.Name) // deflated
+		if err == nil {
+			_, err = io.Copy(out, in)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+	}
+	if err := errors.Join(z.Close(), to.Close()); err != nil {
+		t.Fatal(err)
+	}
+	values, _, err := initialize(t, save(t, "", 3), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, values, "")
+}
+
+// A variable without a tensor is named, unless the options allow it.
+func TestMissing(t *testing.T) {
+	s := &weights.Source{Path: "x", Tensors: []weights.Tensor{{Names: []string{"a/kernel"}, DType: dtype.Float, Shape: dtype.MakeShape(2)}}}
+	variables := []weights.Variable{
+		{Names: []string{"a/kernel"}, DType: dtype.Float, Shape: dtype.MakeShape(2)},
+		{Names: []string{"a/bias"}, DType: dtype.Float, Shape: dtype.MakeShape(2)},
+	}
+	if _, err := weights.NewMatch(variables, s, nil); !errors.Is(err, millrace.ErrCheckpoint) || !strings.Contains(err.Error(), "a/bias is missing") {
+		t.Errorf("got %v", err)
+	}
+	if m, err := weights.NewMatch(variables, s, &weights.Options{SkipMismatch: true}); err != nil || !slices.Equal(m.Missing, []int{1}) {
+		t.Errorf("got %+v, %v", m, err)
+	}
 }

@@ -1,10 +1,13 @@
 package budget
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"math"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"millrace"
 	"millrace/tfbridge"
@@ -114,3 +117,40 @@ func BenchmarkLease(b *testing.B) {
 		l.Close()
 	}
 }
+
+// A body is read into memory that the budget counts: as much as the text has, whatever length the
+// client claims, and no more than its capacity.
+func TestReadAll(t *testing.T) {
+	want := bytes.Repeat([]byte("0123456789"), 30_000)
+	for _, length := range []int64{-1, int64(len(want)), 10, 1 << 40} {
+		b := New(8 << 20)
+		l := b.Lease()
+		got, err := l.ReadAll(nil, iotest.HalfReader(bytes.NewReader(want)), length)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("length %d: %d bytes, %v", length, len(got), err)
+		}
+		if b.InUse() < int64(len(want)) || b.InUse() > 3*int64(len(want)) || l.Held() != b.InUse() {
+			t.Errorf("length %d: %d bytes in use for %d", length, b.InUse(), len(want))
+		}
+		l.Close()
+	}
+	b := New(8 << 20)
+	l := b.Lease()
+	if _, err := l.ReadAll(make([]byte, 0, 1<<20), bytes.NewReader(want), int64(len(want))); err != nil || b.InUse() != int64(len(want)) {
+		t.Errorf("in memory that was there: %d bytes in use, %v", b.InUse(), err)
+	}
+	l.Close()
+	l = b.Lease()
+	if _, err := l.ReadAll(nil, io.LimitReader(endless{}, 1<<40), -1); !errors.Is(err, millrace.ErrOverloaded) && !errors.Is(err, millrace.ErrLimit) {
+		t.Errorf("an endless body: %v", err)
+	}
+	l.Close()
+	if b.InUse() != 0 {
+		t.Errorf("%d bytes in use at the end", b.InUse())
+	}
+}
+
+// endless is a body without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }

@@ -46,10 +46,11 @@ func (l *Lease) ReadAll(text []byte, from io.Reader, length int64) ([]byte, erro
 }
 
 // nextSize returns the size of the next memory after one is full. It is one byte more
-// than the length, so that reading finds the end.
+// than the length, so that reading finds the end. A text that is longer than it should be
+// is one of unknown length.
 func nextSize(size, length int64) int64 {
-	if length < 0 {
+	if length < size {
 		return max(2*size, firstUnknown)
 	}
-	return max(min(max(2*size, firstRead), length+1), size+1)
+	return min(max(2*size, firstRead), length+1)
 }

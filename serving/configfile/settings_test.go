@@ -47,14 +47,14 @@ func TestReadSettings(t *testing.T) {
 func TestSettingsProblems(t *testing.T) {
 	path := settingsFile(t, `{"models": [
   {"name": "aa", "batchng": true},
-  {"name": "a", "canary": [{"label": "stabel", "weight": 1}, {"label": "stable", "weight": -1}]},
+  {"name": "a", "canary": [{"label": "stabel", "weight": 1}, {"label": "stable", "weight": -1}, {"label": "stable", "weight": 2}, {"label": "stable", "weight": 1}]},
   {"name": "a", "shadow": {"label": "stable", "share": 2}}
 ]}`)
 	err := ReadSettings(path, []serving.ModelConfig{{Name: "a", VersionLabels: map[string]int64{"stable": 1}}})
 	if !errors.Is(err, millrace.ErrConfig) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"settings.json:2:", `no model "aa"`, "batchng", "settings.json:3:", `no label "stabel"`, "stable", "weight", "settings.json:4:", "settings twice"} {
+	for _, want := range []string{"settings.json:2:", `no model "aa"`, "batchng", "settings.json:3:", `no label "stabel"`, `label "stable" has two weights`, "stable", "weight", "settings.json:4:", "settings twice"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in\n%v", want, err)
 		}

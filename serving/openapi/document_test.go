@@ -3,16 +3,20 @@ package openapi
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"flag"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/google/go-cmp/cmp"
 
 	"millrace/internal/test/testruntime"
 	"millrace/serving"
@@ -99,6 +103,39 @@ func TestDocument(t *testing.T) {
 		if err := openapi3filter.ValidateResponse(t.Context(), answer); err != nil {
 			t.Errorf("%s: the answer %s is not what the document promises: %v", tt.name, w.Body, err)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write testdata/constant.json")
+
+// The document of one model is this one, word for word: what generates clients reads it.
+func TestWords(t *testing.T) {
+	testruntime.Need(t)
+	models, err := serving.New(t.Context(), []serving.ModelConfig{{Name: "constant", BasePath: "../../testdata/models/constant"}}, &serving.Options{FileSystemPollWait: -1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer models.Close()
+	text, err := Document(models)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := json.Indent(&got, text, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/constant.json"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("go test -update writes the file (-want +got)\n%s", diff)
 	}
 }
 
