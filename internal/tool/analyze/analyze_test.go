@@ -72,6 +72,16 @@ func TestSketchOfMany(t *testing.T) {
 	}
 }
 
+// Values are sorted by their bits as by themselves.
+func TestSketchSorts(t *testing.T) {
+	list := []float64{3, -1, math.Inf(1), 0, -2e300, 5e-324, math.MaxFloat64, -5e-324, math.Inf(-1), -1, 7}
+	want := slices.Sorted(slices.Values(list))
+	new(sketch).sort(list)
+	if !cmp.Equal(want, list) {
+		t.Errorf("got %v, want %v", list, want)
+	}
+}
+
 // Means and deviations do not depend on the order, and survive a large offset.
 func TestMoments(t *testing.T) {
 	var forward, backward moments

@@ -37,6 +37,7 @@ type sketch struct {
 	block   int64  // values seen of the block that one is taken of
 	take    int64  // which one of the block
 	state   uint64 // generates the draws
+	keys    []uint64
 }
 
 func (s *sketch) draw() uint64 {
@@ -106,7 +107,7 @@ func (s *sketch) room(level int) int {
 // compact moves every second value of a level up.
 func (s *sketch) compact(level int) {
 	full := s.levels[level]
-	slices.Sort(full)
+	s.sort(full)
 	if level+1 == len(s.levels) {
 		s.levels = append(s.levels, nil)
 	}
@@ -116,6 +117,31 @@ func (s *sketch) compact(level int) {
 	s.levels[level] = full[:0]
 	for s.room(s.sampled) == sketchLeast && s.sampled < level && s.room(s.sampled+1) == sketchLeast {
 		s.insertUp()
+	}
+}
+
+// sort sorts values that are not NaN, by integers in the same order: comparing these takes half the time.
+// -0 comes before 0.
+func (s *sketch) sort(list []float64) {
+	const sign = 1 << 63
+	s.keys = s.keys[:0]
+	for _, x := range list {
+		b := math.Float64bits(x)
+		if b&sign != 0 {
+			b = ^b
+		} else {
+			b |= sign
+		}
+		s.keys = append(s.keys, b)
+	}
+	slices.Sort(s.keys)
+	for i, b := range s.keys {
+		if b&sign != 0 {
+			b &^= sign
+		} else {
+			b = ^b
+		}
+		list[i] = math.Float64frombits(b)
 	}
 }
 

@@ -249,17 +249,34 @@ func takeValues[T any](c *collector, t *tfbridge.Tensor, rows int64, used func(r
 // several values on the way at once: the sum of one value waits for the sum before it. Where each
 // position has a sum, [collector.settle] makes the sum of all from these.
 func (c *collector) takeRow() {
+	zeros, infinite := int64(0), 0
 	for _, x := range c.row {
-		c.distinct.add(math.Float64bits(x))
+		bits := math.Float64bits(x)
+		if bits<<1 == 0 {
+			zeros++
+		}
+		if bits>>52&0x7ff == 0x7ff { // NaN or infinite
+			infinite++
+		}
+		if c.distinct.counting != nil {
+			c.distinct.count(bits)
+		} else {
+			c.distinct.add(bits)
+		}
 	}
+	finite := c.row
 	for at := 0; c.positions != nil && at < len(c.row); at += len(c.positions) {
 		for i, x := range c.row[at:min(at+len(c.positions), len(c.row))] {
-			if x-x == 0 {
+			if infinite == 0 || x-x == 0 {
 				c.positions[i].add(x)
 			}
 		}
 	}
-	finite := c.all.classify(c.row)
+	if infinite == 0 {
+		c.all.zeros += zeros
+	} else {
+		finite = c.all.classify(c.row)
+	}
 	if c.positions == nil {
 		for _, x := range finite {
 			c.all.add(x)
