@@ -114,6 +114,7 @@ func TestImagesOneAtATime(t *testing.T) {
 		"another method":    {imageStep("decode_image", nil), imageStep("resize", fixture.Object{"size": []int{6, 5}, "method": "bicubic"})},
 		"another random":    {imageStep("decode_image", nil), imageStep("resize", size), imageStep("random_brightness", fixture.Object{"max_delta": 0.2})},
 		"read twice":        {imageStep("decode_image", nil), named(imageStep("resize", size), "to_name", "small"), named(imageStep("random_crop", size), "to_name", "part"), imageStep("drop", nil)},
+		"made elsewhere":    {imageStep("decode_image", nil), named(imageStep("resize", size), "to_name", "small"), imageStep("cast", fixture.Object{"dtype": "float32"}), imageStep("drop", nil)},
 		"cut after mirrors": {imageStep("decode_image", nil), imageStep("resize", size), imageStep("random_flip_up_down", nil), imageStep("center_crop", fixture.Object{"size": []int{3, 4}})},
 		"as many channels":  {imageStep("decode_image", fixture.Object{"channels": 0}), imageStep("resize", size)},
 	} {

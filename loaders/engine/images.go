@@ -93,10 +93,5 @@ func onlyChains(c Choice) bool {
 			}
 		}
 	}
-	for s := range others {
-		if s.Random {
-			return false
-		}
-	}
 	return spec.FirstSingle(others, false, false, false) == nil
 }
