@@ -67,6 +67,7 @@ before-tests: build
 	@$(SIDE_BY_SIDE) native static
 	@$(SIDE_BY_SIDE) native-test-if-gtest race-small
 	@$(SIDE_BY_SIDE) fuzz-decoder-short service-test
+	@PROGRAM=$(CURDIR)/$(MILLRACE) docker/root-test
 
 .PHONY: static
 static:
