@@ -115,7 +115,7 @@ func (s *serving) goals(ctx context.Context, g *goalRound, model string) error {
 			for _, n := range goalClients {
 				l := saturation
 				l.connections = n
-				if side.to[n], err = s.load(ctx, at, l); err != nil {
+				if side.to[n], err = s.timed(ctx, at, l); err != nil {
 					return err
 				}
 			}
@@ -195,23 +195,26 @@ func (s *serving) overloaded(ctx context.Context, g *goalRound, at *server, over
 
 // processor returns the server's processor time of a request, with one client.
 func (s *serving) processor(ctx context.Context, at *server) (float64, error) {
-	l := servingLoad{connections: 1, duration: servingTime}
-	if _, err := s.load(ctx, at, servingLoad{connections: 1, duration: servingWarm}); err != nil {
-		return 0, err
-	}
+	got, err := s.timed(ctx, at, servingLoad{connections: 1, warm: servingWarm, duration: servingTime})
+	return got.ServerS, err
+}
+
+// timed measures a server, and its processor time of a request.
+func (s *serving) timed(ctx context.Context, at *server, l servingLoad) (served, error) {
 	before, err := processorOf(at.process.Process.Pid)
 	if err != nil {
-		return 0, err
+		return served{}, err
 	}
 	got, err := s.load(ctx, at, l)
 	if err != nil {
-		return 0, err
+		return served{}, err
 	}
 	after, err := processorOf(at.process.Process.Pid)
-	return (after - before).Seconds() / (got.RequestsPerS * servingTime.Seconds()), err
+	got.ServerS = (after - before).Seconds() / (got.RequestsPerS * (l.warm + l.duration).Seconds())
+	return got, err
 }
 
-// processorOf returns the processor time of a process, as Linux counts it in /proc.
+// processorOf returns the processor time of a process and its children, as Linux counts it in /proc.
 func processorOf(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -224,5 +227,16 @@ func processorOf(pid int) (time.Duration, error) {
 	}
 	user, err := strconv.Atoi(fields[11])
 	system, err2 := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * (time.Second / 100), errors.Join(err, err2) // a tick is 10 ms
+	total := time.Duration(user+system) * (time.Second / 100) // a tick is 10 ms
+	lists, err3 := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	err = errors.Join(err, err2, err3)
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // a thread that has ended has no children
+		for _, child := range strings.Fields(string(text)) {
+			n, wrong := strconv.Atoi(child)
+			took, gone := processorOf(n)
+			total, err = total+took, errors.Join(err, wrong, gone)
+		}
+	}
+	return total, err
 }

@@ -13,9 +13,9 @@ func TestGoals(t *testing.T) {
 		r := round{Goals: map[string]*goalRound{}}
 		for _, kind := range servingKinds {
 			g := &goalRound{Ours: map[int]served{}, Theirs: map[int]served{}, OursWithin: served{RequestsPerS: convolutionTarget * f}, TheirsWithin: served{RequestsPerS: 1},
-				ProcessorS: processorTarget / f, Best: served{RequestsPerS: 1e4}, Half: served{P99S: halfLoadTarget / f}, Good: goodputTarget * 1e4 * f, RefusalS: refusalTarget / f}
+				Best: served{RequestsPerS: 1e4}, Half: served{P99S: halfLoadTarget / f}, Good: goodputTarget * 1e4 * f, RefusalS: refusalTarget / f}
 			for _, n := range goalClients {
-				g.Ours[n], g.Theirs[n] = served{RequestsPerS: clientTargets[n] * f, P99S: 1}, served{RequestsPerS: 1, P99S: 1}
+				g.Ours[n], g.Theirs[n] = served{RequestsPerS: clientTargets[n] * f, P99S: 1, ServerS: processorTarget / f}, served{RequestsPerS: 1, P99S: 1}
 			}
 			r.Goals[kind] = g
 		}

@@ -56,6 +56,8 @@ type served struct {
 	P99S         float64 `json:"p99_s"`
 	// GeneratorS is the load generator's processor time per answer.
 	GeneratorS float64 `json:"generator_s"`
+	// ServerS is the processor time of the server and its workers per answer, where it was measured.
+	ServerS float64 `json:"server_s,omitempty"`
 }
 
 // servingRound is one measurement of the servers of one model.
