@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -98,6 +99,48 @@ func TestOptimizers(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, optimizer.Optimizer(want)) {
 		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// Every key of a schedule arrives in the optimizer.
+func TestSchedules(t *testing.T) {
+	for text, want := range map[string]optimizer.Schedule{
+		`"constant", "learning_rate": 0.5`: optimizer.Constant(0.5),
+		`"exponential", "initial_learning_rate": 0.5, "decay_steps": 3, "decay_rate": 0.25, "staircase": true`:                  optimizer.ExponentialDecay{InitialLearningRate: 0.5, DecaySteps: 3, DecayRate: 0.25, Staircase: true},
+		`"inverse_time", "initial_learning_rate": 0.5, "decay_steps": 3, "decay_rate": 0.25, "staircase": true`:                 optimizer.InverseTimeDecay{InitialLearningRate: 0.5, DecaySteps: 3, DecayRate: 0.25, Staircase: true},
+		`"cosine", "initial_learning_rate": 0.5, "decay_steps": 3, "alpha": 0.25`:                                               optimizer.CosineDecay{InitialLearningRate: 0.5, DecaySteps: 3, Alpha: 0.25},
+		`"warmup_cosine", "initial_learning_rate": 0.5, "decay_steps": 3, "alpha": 0.25, "warmup_target": 2, "warmup_steps": 7`: optimizer.CosineDecay{InitialLearningRate: 0.5, DecaySteps: 3, Alpha: 0.25, WarmupTarget: 2, WarmupSteps: 7},
+		`"cosine_restarts", "initial_learning_rate": 0.5, "first_decay_steps": 3, "t_mul": 4, "m_mul": 0.75, "alpha": 0.25`:     optimizer.CosineDecayRestarts{InitialLearningRate: 0.5, FirstDecaySteps: 3, TMul: 4, MMul: 0.75, Alpha: 0.25},
+		`"polynomial", "initial_learning_rate": 0.5, "decay_steps": 3, "end_learning_rate": 0.25, "power": 2, "cycle": true`:    optimizer.PolynomialDecay{InitialLearningRate: 0.5, DecaySteps: 3, EndLearningRate: 0.25, Power: 2, Cycle: true},
+		`"piecewise", "boundaries": [3], "values": [0.5, 0.25], "warmup_steps": 7, "warmup_from": 0.125`:                        optimizer.Warmup{Steps: 7, From: 0.125, Then: optimizer.PiecewiseConstantDecay{Boundaries: []int64{3}, Values: []float64{0.5, 0.25}}},
+	} {
+		run, problems := check(t, `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"},
+			"optimizer": {"type": "sgd", "learning_rate": {"type": `+text+`}}}}, "train": {"loader": "loader.json"}}`)
+		if run == nil {
+			t.Fatal(problems)
+		}
+		if got := run.TrainOptions().Objective.Optimizer.(*optimizer.SGD).LearningRate; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+}
+
+// Every key that says when a run logs, saves, evaluates and stops arrives in its options.
+func TestTrainOptions(t *testing.T) {
+	run, problems := check(t, `{"model": {"saved_model": "MODEL", "evaluate": {"signature": "evaluate"}},
+		"train": {"loader": "loader.json", "steps": 11, "log_every": 12}, "evaluate": {"loader": "loader.json", "steps": 13, "every_steps": 14,
+		"metrics": [{"type": "accuracy", "name": "right", "labels": "id", "predictions": "scores"}]},
+		"checkpoints": {"every_steps": 15, "keep": 16, "best": {"metric": "right", "mode": "max"}},
+		"stop": {"metric": "loss", "mode": "min", "patience": 17, "min_delta": 0.5}}`)
+	if run == nil {
+		t.Fatal(problems)
+	}
+	o := run.TrainOptions()
+	got := fmt.Sprint(o.Steps, o.LogEvery, o.Evaluate.Steps, o.EvaluateEvery, o.CheckpointEvery, o.Keep, *o.Best, *o.Stop, len(o.Evaluate.Metrics), o.Evaluate.Metrics[0].Name)
+	want := fmt.Sprint(11, 12, 13, 14, 15, 16, estimator.Best{Metric: "right"},
+		estimator.Stop{Best: estimator.Best{Metric: "loss", Min: true}, Patience: 17, MinDelta: 0.5}, 1, "right")
+	if got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }
 
