@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"millrace"
-	"millrace/dtype"
 )
 
 // Format is a file format of predictions.
@@ -21,14 +20,6 @@ var formats = []Format{
 	{Name: "TFRecord", Extensions: []string{".tfrecords", ".tfrecord"}, new: newRecords},
 	{Name: "NumPy", Extensions: []string{".npz"}, new: newNPZ},
 	{Name: "Parquet", Extensions: []string{".parquet"}, new: newParquet},
-}
-
-// encoder turns batches into the bytes of one format.
-type encoder interface {
-	start(cols []dtype.TensorSpec) error  // once, before the first write
-	write(batch []Column, rows int) error // batches of the columns given to start
-	finish() error                        // writes what follows the last batch
-	discard()                             // frees resources; called instead of finish
 }
 
 // FormatOf returns the format for a path's extension; the path "-" means NDJSON to

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"millrace"
+	"millrace/dtype"
 )
 
 // sink is the writer of an encoder. It counts bytes. It keeps the first
@@ -75,4 +76,12 @@ func (s *sink) failed(err error) error {
 		return err
 	}
 	return s.fail("write a temporary file", -1, err)
+}
+
+// encoder turns batches into the bytes of one format.
+type encoder interface {
+	start(cols []dtype.TensorSpec) error  // once, before the first write
+	write(batch []Column, rows int) error // batches of the columns given to start
+	finish() error                        // writes what follows the last batch
+	discard()                             // frees resources; called instead of finish
 }
