@@ -1,11 +1,9 @@
 package convert
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
-	"millrace"
 	"millrace/loaders/spec"
 	"millrace/tfrecord/example"
 )
@@ -130,24 +128,4 @@ func (v *values) append(b *example.Builder, c *Column, l *limits) {
 	default:
 		b.Bytes(c.Name, v.texts...)
 	}
-}
-
-// cellError adds the row and the column of a file to an error.
-func cellError(path string, row int64, column string, cause error) error {
-	class := millrace.ErrSchema
-	if errors.Is(cause, millrace.ErrLimit) {
-		class = millrace.ErrLimit
-	}
-	e := millrace.Errorf(class, "row %d, column %s: %w", row, millrace.QuoteData([]byte(column)), cause)
-	e.File = path
-	return e
-}
-
-// textError is the error about a text that is not a number.
-func textError(text string, stored spec.Kind, why error) error {
-	if why != nil {
-		return fmt.Errorf("%s %w", millrace.QuoteData([]byte(text)), why)
-	}
-	what := map[spec.Kind]string{spec.Int: "an integer", spec.Float: "a number"}[stored]
-	return fmt.Errorf("%s is not %s", millrace.QuoteData([]byte(text)), what)
 }
