@@ -89,36 +89,6 @@ type exporter struct {
 	to   string
 }
 
-// exportNames returns the names of the files to export: the libraries first, the rest
-// in order. Libraries of operations for other versions are not exported.
-func exportNames(in *runtimedir.Installed, headers bool) ([]string, error) {
-	names := slices.Clone(runtimedir.Libraries[:])
-	ours := oplibrary.Folder + "/" + oplibrary.Name(in.Version)
-	err := fs.WalkDir(os.DirFS(in.Dir), ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && (strings.HasPrefix(e.Name(), workPrefix) || name == runtimedir.IncludeDir && !headers):
-			return fs.SkipDir
-		case !e.Type().IsRegular(), isLibrary(name), !exportable(name, headers):
-			return nil
-		case operationsName.MatchString(name) && strings.TrimSuffix(name, oplibrary.StampSuffix) != ours:
-			return nil
-		}
-		names = append(names, name)
-		return nil
-	})
-	if err != nil {
-		return nil, ioError(err)
-	}
-	if slices.Contains(names, ours) {
-		if err := oplibrary.Verify(filepath.Join(in.Dir, ours)); err != nil {
-			return nil, millrace.Errorf(millrace.ErrRuntime, "%w", err)
-		}
-	}
-	return names, nil
-}
-
 // export writes the archive or the directory.
 func (x *exporter) export(ctx context.Context) error {
 	if !slices.ContainsFunc(x.list.Files, func(f exportedFile) bool { return operationsName.MatchString(f.Name) }) {

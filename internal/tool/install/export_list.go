@@ -3,9 +3,11 @@ package install
 import (
 	"encoding/json"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"millrace"
@@ -134,4 +136,34 @@ func list(in *runtimedir.Installed, headers bool) (*exported, error) {
 		e.Files = append(e.Files, exportedFile{name, info.Size(), sum})
 	}
 	return e, nil
+}
+
+// exportNames returns the names of the files to export: the libraries first, the rest
+// in order. Libraries of operations for other versions are not exported.
+func exportNames(in *runtimedir.Installed, headers bool) ([]string, error) {
+	names := slices.Clone(runtimedir.Libraries[:])
+	ours := oplibrary.Folder + "/" + oplibrary.Name(in.Version)
+	err := fs.WalkDir(os.DirFS(in.Dir), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (strings.HasPrefix(e.Name(), workPrefix) || name == runtimedir.IncludeDir && !headers):
+			return fs.SkipDir
+		case !e.Type().IsRegular(), isLibrary(name), !exportable(name, headers):
+			return nil
+		case operationsName.MatchString(name) && strings.TrimSuffix(name, oplibrary.StampSuffix) != ours:
+			return nil
+		}
+		names = append(names, name)
+		return nil
+	})
+	if err != nil {
+		return nil, ioError(err)
+	}
+	if slices.Contains(names, ours) {
+		if err := oplibrary.Verify(filepath.Join(in.Dir, ours)); err != nil {
+			return nil, millrace.Errorf(millrace.ErrRuntime, "%w", err)
+		}
+	}
+	return names, nil
 }

@@ -82,8 +82,3 @@ func (s *source) checkOperations(t *tree, list *exported) error {
 	}
 	return nil
 }
-
-// broken returns the error for an archive that cannot be read to its end.
-func (s *source) broken(err error) error {
-	return problem(millrace.ErrCorrupt, s.path, "the archive is incomplete: %w", err)
-}

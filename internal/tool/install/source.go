@@ -1,11 +1,9 @@
 package install
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 
 	"millrace"
 	"millrace/internal/base/regularfile"
@@ -20,67 +18,6 @@ type source struct {
 	libs   map[string]string // SHA-256 of a directory's libraries, by name
 	unpack func(ctx context.Context, t *tree) error
 	room   func(bytes int64) error // returns an error if the disk lacks space
-}
-
-// source downloads the wheel, or examines From.
-func (in *installer) source(ctx context.Context) (*source, error) {
-	if in.From != "" {
-		return in.local(ctx)
-	}
-	path, err := in.download(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s, err := in.file(path)
-	if err != nil {
-		return nil, err
-	}
-	if s.sha256 != in.pin.SHA256 {
-		return nil, in.tampered(s, in.pin)
-	}
-	return s, nil
-}
-
-// local returns the source that From names.
-func (in *installer) local(ctx context.Context) (*source, error) {
-	path, err := filepath.Abs(in.From)
-	if err != nil {
-		return nil, ioError(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, ioError(err)
-	}
-	if info.IsDir() {
-		return directory(path)
-	}
-	s, err := in.file(path)
-	if err != nil {
-		return nil, err
-	}
-	if pin := in.pins.ByFile(s.name); pin != nil && pin.SHA256 != s.sha256 {
-		return nil, in.tampered(s, pin)
-	}
-	return s, nil
-}
-
-// file returns the source for a file: a wheel or an archive.
-func (in *installer) file(path string) (*source, error) {
-	head, err := start(path)
-	if err != nil {
-		return nil, err
-	}
-	s := &source{path: path, name: filepath.Base(path), room: in.roomFor}
-	switch {
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		s.unpack = s.unpackWheel
-	case isArchive(head):
-		s.unpack = s.unpackArchive
-	default:
-		return nil, problem(millrace.ErrCorrupt, path, "neither a wheel nor a tarball: it starts with %s", millrace.QuoteData(head[:min(len(head), 32)]))
-	}
-	s.sha256, err = runtimedir.HashFile(path)
-	return s, err
 }
 
 // tampered returns the error about a file with the name of a pinned wheel but other
@@ -120,4 +57,9 @@ func (s *source) made(have *runtimedir.Installed) bool {
 		}
 	}
 	return true
+}
+
+// broken returns the error for an archive that cannot be read to its end.
+func (s *source) broken(err error) error {
+	return problem(millrace.ErrCorrupt, s.path, "the archive is incomplete: %w", err)
 }
