@@ -1,6 +1,8 @@
 package run
 
 import (
+	"math"
+
 	"millrace/loaders/build/source"
 	"millrace/loaders/engine"
 	"millrace/loaders/plan"
@@ -16,15 +18,6 @@ import (
 // The same holds where records are shuffled in buffers, as long as they have numbers:
 // see loaders/build/source/resume.go. But then TensorFlow's version must be the same,
 // because TensorFlow draws that order.
-
-// position is the state of a run that can begin at any example.
-type position struct {
-	Data   string `json:"data"`   // digest of all records
-	Epoch  int64  `json:"epoch"`  // from 0
-	Record int64  `json:"record"` // position in the shard's order of the epoch; where the plan replays, elements of the epoch
-	Shard  int64  `json:"shard"`
-	Shards int64  `json:"shards"`
-}
 
 // position returns the state after the batches so far.
 func (p *pass) position() *stateHeader {
@@ -150,4 +143,19 @@ func shardOf(p *plan.Plan) (shard, shards int64) {
 		return 0, 1
 	}
 	return p.Records.Shard, p.Records.Shards
+}
+
+// replayAt returns the number of the element at which a run from a state begins.
+func (pl *Pipeline) replayAt(header *stateHeader) (number int64, err error) {
+	at := header.Position
+	shard, shards := shardOf(pl.Plan)
+	switch {
+	case at == nil || at.Epoch < 0 || at.Record < 0 || at.Epoch > math.MaxInt64>>41 || at.Record > 1<<40-1:
+		return 0, stateError(pl.Plan, "the saved state has no position that this loader could begin at")
+	case at.Data != pl.dataDigest():
+		return 0, stateError(pl.Plan, "the data files have changed since the state was saved")
+	case at.Shard != shard || at.Shards != shards:
+		return 0, stateError(pl.Plan, "the state was saved by part %d of %d, and this loader reads part %d of %d", at.Shard, at.Shards, shard, shards)
+	}
+	return source.ReplayNumber(at.Epoch, at.Record), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/changes"
+	"millrace/loaders/engine"
 	"millrace/loaders/plan"
 	"millrace/tfbridge"
 )
@@ -168,3 +169,15 @@ func stateError(p *plan.Plan, format string, args ...any) error {
 	e.Loader = p.Path
 	return e
 }
+
+// position is the state of a run that can begin at any example.
+type position struct {
+	Data   string `json:"data"`   // digest of all records
+	Epoch  int64  `json:"epoch"`  // from 0
+	Record int64  `json:"record"` // position in the shard's order of the epoch; where the plan replays, elements of the epoch
+	Shard  int64  `json:"shard"`
+	Shards int64  `json:"shards"`
+}
+
+// keepsIterator reports whether states have the state of tf.data's iterator.
+func keepsIterator(e engine.Choice) bool { return !e.Seeks() && !e.Replays() }

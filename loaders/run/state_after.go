@@ -1,12 +1,6 @@
 package run
 
-import (
-	"math"
-
-	"millrace"
-	"millrace/loaders/build/source"
-	"millrace/loaders/engine"
-)
+import "millrace"
 
 // # States without a run
 //
@@ -39,9 +33,6 @@ func (pl *Pipeline) readsInOrder() bool {
 	e := pl.Plan.Engine()
 	return keepsIterator(e) && e.Window == nil && e.Bucket == nil && e.BadRecords == nil && !e.Filters()
 }
-
-// keepsIterator reports whether states have the state of tf.data's iterator.
-func keepsIterator(e engine.Choice) bool { return !e.Seeks() && !e.Replays() }
 
 // StateAfter returns the state of a run after some of its batches, without reading any; see
 // [Pipeline.ComputesStates].
@@ -134,21 +125,6 @@ func (pl *Pipeline) Begin(state []byte) (at Start, err error) {
 			header.Position.Shard, header.Position.Shards, shard, shards)
 	}
 	return at, nil
-}
-
-// replayAt returns the number of the element at which a run from a state begins.
-func (pl *Pipeline) replayAt(header *stateHeader) (number int64, err error) {
-	at := header.Position
-	shard, shards := shardOf(pl.Plan)
-	switch {
-	case at == nil || at.Epoch < 0 || at.Record < 0 || at.Epoch > math.MaxInt64>>41 || at.Record > 1<<40-1:
-		return 0, stateError(pl.Plan, "the saved state has no position that this loader could begin at")
-	case at.Data != pl.dataDigest():
-		return 0, stateError(pl.Plan, "the data files have changed since the state was saved")
-	case at.Shard != shard || at.Shards != shards:
-		return 0, stateError(pl.Plan, "the state was saved by part %d of %d, and this loader reads part %d of %d", at.Shard, at.Shards, shard, shards)
-	}
-	return source.ReplayNumber(at.Epoch, at.Record), nil
 }
 
 // configError returns an error about the config of the plan.
