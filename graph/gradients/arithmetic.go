@@ -82,3 +82,12 @@ func (a arithmetic) prod(x tfbridge.Output) tfbridge.Output {
 func (a arithmetic) shapeAs(x, other tfbridge.Output) tfbridge.Output {
 	return a.shapeIn(x, other.DataType())
 }
+
+// narrow returns dimensions as int32, never nil.
+func narrow(dims []int64) []int32 {
+	out := make([]int32, len(dims))
+	for i, d := range dims {
+		out[i] = int32(d)
+	}
+	return out
+}

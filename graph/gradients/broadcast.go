@@ -84,15 +84,6 @@ func (a arithmetic) setShape(o, x tfbridge.Output) tfbridge.Output {
 	return o
 }
 
-// narrow returns dimensions as int32, never nil.
-func narrow(dims []int64) []int32 {
-	out := make([]int32, len(dims))
-	for i, d := range dims {
-		out[i] = int32(d)
-	}
-	return out
-}
-
 // broadcastAxes returns the axes of d over which to sum, for x that was broadcast with
 // y. ok is false if that depends on unknown dimensions.
 func broadcastAxes(x, y, d tfbridge.Shape) (axes []int32, ok bool) {

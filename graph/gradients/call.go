@@ -143,3 +143,14 @@ func widen[T int32 | int64](t *tfbridge.Tensor) ([]int64, bool) {
 	}
 	return wide, true
 }
+
+// one returns the derivative of an operation with one input that matters.
+func one(f func(c *call) tfbridge.Output) rule {
+	return func(c *call) []tfbridge.Output { return []tfbridge.Output{f(c)} }
+}
+
+// times returns a rule for an operation of one input: the derivative is the one of
+// the output times f.
+func times(f func(c *call, x, y tfbridge.Output) tfbridge.Output) rule {
+	return one(func(c *call) tfbridge.Output { return c.mul(c.d(0), f(c, c.x(0), c.y(0))) })
+}

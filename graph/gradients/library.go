@@ -1,6 +1,8 @@
 package gradients
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/graph"
 	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
@@ -185,4 +188,31 @@ func (r ref) String() string {
 		return r.node
 	}
 	return r.node + ":" + strconv.Itoa(r.index)
+}
+
+// origin follows a value back through operations that only pass it on.
+func origin(o tfbridge.Output) tfbridge.Output {
+	for o.Op.Type() == "Identity" || o.Op.Type() == tfbridge.OpCheckArguments || o.Op.Type() == tfbridge.OpHideShape {
+		o = o.Op.Inputs()[0]
+	}
+	return o
+}
+
+// graphDef returns the nodes of a scope's graph by their names.
+func graphDef(s *graph.Scope) (map[string]*tfproto.NodeDef, []string, error) {
+	var b bytes.Buffer
+	if _, err := s.Graph().WriteTo(&b); err != nil {
+		return nil, nil, err
+	}
+	def := &tfproto.GraphDef{}
+	if err := proto.Unmarshal(b.Bytes(), def); err != nil {
+		return nil, nil, millrace.Errorf(millrace.ErrInternal, "read a graph: %w", err)
+	}
+	nodes := map[string]*tfproto.NodeDef{}
+	var order []string
+	for _, n := range def.GetNode() {
+		nodes[n.Name] = n
+		order = append(order, n.Name)
+	}
+	return maps.Clone(nodes), order, nil
 }

@@ -1,12 +1,8 @@
 package gradients
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"slices"
-
-	"google.golang.org/protobuf/proto"
 
 	"millrace"
 	"millrace/graph"
@@ -271,14 +267,6 @@ func analyze(s *graph.Scope, l *library, body *tfproto.FunctionDef, rec *recorde
 	return c, installFrom(s, a)
 }
 
-// origin follows a value back through operations that only pass it on.
-func origin(o tfbridge.Output) tfbridge.Output {
-	for o.Op.Type() == "Identity" || o.Op.Type() == tfbridge.OpCheckArguments || o.Op.Type() == tfbridge.OpHideShape {
-		o = o.Op.Inputs()[0]
-	}
-	return o
-}
-
 // increment returns the constant that a sum adds to an integer variable.
 func increment(sum, variable tfbridge.Output) (int64, bool) {
 	if t := sum.Op.Type(); t != "AddV2" && t != "Add" {
@@ -307,23 +295,4 @@ func installFrom(s, from *graph.Scope) error {
 		f.Close()
 	}
 	return err
-}
-
-// graphDef returns the nodes of a scope's graph by their names.
-func graphDef(s *graph.Scope) (map[string]*tfproto.NodeDef, []string, error) {
-	var b bytes.Buffer
-	if _, err := s.Graph().WriteTo(&b); err != nil {
-		return nil, nil, err
-	}
-	def := &tfproto.GraphDef{}
-	if err := proto.Unmarshal(b.Bytes(), def); err != nil {
-		return nil, nil, millrace.Errorf(millrace.ErrInternal, "read a graph: %w", err)
-	}
-	nodes := map[string]*tfproto.NodeDef{}
-	var order []string
-	for _, n := range def.GetNode() {
-		nodes[n.Name] = n
-		order = append(order, n.Name)
-	}
-	return maps.Clone(nodes), order, nil
 }

@@ -26,19 +26,6 @@ type OpenOptions struct {
 	Random *Random
 }
 
-// Variable is a resource variable that opened outputs depend on.
-type Variable struct {
-	Name   string          // its shared name, or the name of its node if it has none
-	Node   string          // the name of its node in the model's graph
-	Handle tfbridge.Output // handle from the model's own VarHandleOp
-	Value  tfbridge.Output // the value that the outputs are computed from
-	DType  tfbridge.DataType
-	Shape  tfbridge.Shape
-}
-
-// Trainable reports whether the variable has floating-point values.
-func (v Variable) Trainable() bool { return trainable(v.DType) }
-
 // Change is the value that a variable has after the outputs were computed.
 type Change struct {
 	Variable Variable

@@ -3,8 +3,6 @@ package gradients
 import (
 	"maps"
 	"slices"
-
-	"millrace/tfbridge"
 )
 
 // rules holds the rule of each type of operation. It is filled by tables, one for
@@ -59,14 +57,3 @@ var constant = map[string]bool{
 
 // Constant returns the types of the operations whose derivative is zero, sorted.
 func Constant() []string { return slices.Sorted(maps.Keys(constant)) }
-
-// one returns the derivative of an operation with one input that matters.
-func one(f func(c *call) tfbridge.Output) rule {
-	return func(c *call) []tfbridge.Output { return []tfbridge.Output{f(c)} }
-}
-
-// times returns a rule for an operation of one input: the derivative is the one of
-// the output times f.
-func times(f func(c *call, x, y tfbridge.Output) tfbridge.Output) rule {
-	return one(func(c *call) tfbridge.Output { return c.mul(c.d(0), f(c, c.x(0), c.y(0))) })
-}
