@@ -4,14 +4,8 @@ import (
 	"math"
 	"regexp"
 
-	"millrace"
 	"millrace/tfbridge"
 )
-
-// errorf returns an error about a wrong argument.
-func errorf(format string, args ...any) error {
-	return millrace.Errorf(millrace.ErrConfig, format, args...)
-}
 
 // check checks the arguments of Apply.
 func check(o Optimizer, gradients []Gradient, opts *ApplyOptions) error {
@@ -86,20 +80,4 @@ func fullyDefined(s tfbridge.Shape) bool {
 		}
 	}
 	return s.NumDimensions() >= 0
-}
-
-// fraction checks that a hyperparameter is between 0 and 1.
-func fraction(name string, value float64) error {
-	if !(value >= 0 && value <= 1) {
-		return errorf("%s is %v; it must be between 0 and 1", name, value)
-	}
-	return nil
-}
-
-// notNegative checks that a hyperparameter is not negative.
-func notNegative(name string, value float64) error {
-	if !(value >= 0) || math.IsInf(value, 0) {
-		return errorf("%s is %v; it must be 0 or positive", name, value)
-	}
-	return nil
 }

@@ -144,11 +144,3 @@ func (d CosineDecay) decay(s *graph.Scope, at tfbridge.Output, from float64) tfb
 	half := graph.Mul(s, float(s, 0.5), graph.Add(s, float(s, 1), cosine))
 	return graph.Mul(s, float(s, from), graph.Add(s, graph.Mul(s, float(s, 1-d.Alpha), half), float(s, d.Alpha)))
 }
-
-// positive checks a number of steps.
-func positive(name string, n int64) error {
-	if n <= 0 {
-		return errorf("%s is %d; it must be positive", name, n)
-	}
-	return nil
-}
