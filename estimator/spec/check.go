@@ -3,7 +3,6 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"millrace"
@@ -13,20 +12,8 @@ import (
 	"millrace/internal/base/regularfile"
 	"millrace/loaders"
 	"millrace/loaders/decl"
-	"millrace/loaders/processing"
 	loader "millrace/loaders/spec"
-	"millrace/observe"
-	"millrace/tfbridge"
 )
-
-// Options are the options of [Check]. Nil means the defaults.
-type Options struct {
-	Seed    *int64 // instead of the config's; nil: the config's, the loader's, or a fresh one
-	Runtime *tfbridge.RuntimeOptions
-	Session *tfbridge.SessionOptions
-	Observe *observe.Listener // hears the events of the model and its runs; nil: no listener
-	Steps   []processing.Type // the program's own types of processing steps: see [loaders.CheckOptions]
-}
 
 // Check reads a run config, its loaders and its model, and reports all problems in
 // them. The run is nil if a problem is an error; warnings alone come with a run, which
@@ -82,15 +69,6 @@ func (c *checker) read(path string) *jsonpos.Node {
 	}
 	c.others = append(c.others, d)
 	return nil
-}
-
-// reason returns the cause of a path error; the message names the path already.
-func reason(err error) error {
-	var e *os.PathError
-	if errors.As(err, &e) {
-		return e.Err
-	}
-	return err
 }
 
 // model reads the model with the signatures of the run.

@@ -1,12 +1,17 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"millrace/diag"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
+	"millrace/observe"
 	"millrace/savedmodel"
+	"millrace/tfbridge"
 )
 
 // checker is one run of [Check].
@@ -42,4 +47,22 @@ func outputs(s *savedmodel.Signature) []string {
 		names = append(names, t.Name)
 	}
 	return names
+}
+
+// Options are the options of [Check]. Nil means the defaults.
+type Options struct {
+	Seed    *int64 // instead of the config's; nil: the config's, the loader's, or a fresh one
+	Runtime *tfbridge.RuntimeOptions
+	Session *tfbridge.SessionOptions
+	Observe *observe.Listener // hears the events of the model and its runs; nil: no listener
+	Steps   []processing.Type // the program's own types of processing steps: see [loaders.CheckOptions]
+}
+
+// reason returns the cause of a path error; the message names the path already.
+func reason(err error) error {
+	var e *os.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
 }

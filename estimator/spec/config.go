@@ -129,3 +129,50 @@ func Schema() ([]byte, error) {
 		Title: "Millrace run config", Description: "What to train, on which data, how to evaluate it and when to stop.",
 	})
 }
+
+// LossConfig is a loss that is added to a signature.
+type LossConfig struct {
+	decl.Object
+	Type        string  `json:"type" decl:"required,enum=sparse_softmax_cross_entropy|softmax_cross_entropy|sigmoid_cross_entropy|binary_focal_crossentropy|categorical_focal_crossentropy|kl_divergence|poisson|ctc|mean_squared_error|mean_absolute_error|mean_absolute_percentage_error|mean_squared_logarithmic_error|huber|log_cosh|cosine_similarity|hinge|squared_hinge|categorical_hinge|output" doc:"What is computed, as Keras defines it. output is the mean of an output that is a loss itself, such as the sum of a Keras model's losses."`
+	Predictions string  `json:"predictions" decl:"required,nonempty" doc:"The output of the signature that the loss is of."`
+	Labels      string  `json:"labels" decl:"" doc:"The tensor of the loader that is right. Required for every type but output."`
+	Weights     string  `json:"weights" decl:"" doc:"The tensor of the loader that says how much each example counts. Without it all count alike."`
+	Weight      float64 `json:"weight" decl:"default=1,above=0" doc:"How much the loss counts among several, as in Keras's loss_weights."`
+	From        string  `json:"from" decl:"default=logits,enum=logits|probabilities" doc:"For a cross entropy: what the predictions are."`
+	Delta       float64 `json:"delta" decl:"default=1,above=0" doc:"For huber: where it goes from a parabola to a line."`
+
+	ClassWeights   []float64 `json:"class_weights" decl:"items.min=0,most=1000000" doc:"How much the examples of each class count, in the order of the classes. The labels name the class, by number or as one-hot; classes beyond the list count 1."`
+	LabelSmoothing float64   `json:"label_smoothing" decl:"default=0,min=0,max=1" doc:"For softmax_cross_entropy, sigmoid_cross_entropy and the focal losses: the share of each label that all classes get alike."`
+	Gamma          float64   `json:"gamma" decl:"default=2,above=0" doc:"For the focal losses: the power of the wrong part of a prediction."`
+	Alpha          float64   `json:"alpha" decl:"default=0.25,above=0,max=1" doc:"For categorical_focal_crossentropy, and for binary_focal_crossentropy with apply_class_balancing: the weight of the positive class."`
+	ClassBalancing bool      `json:"apply_class_balancing" decl:"default=false" doc:"For binary_focal_crossentropy: use alpha."`
+}
+
+// all returns the losses to add, with the path of each; none where the signature trains
+// by itself.
+func (c *SignatureConfig) all() []*LossConfig {
+	if c.Loss.B != nil {
+		return []*LossConfig{c.Loss.B}
+	}
+	var list []*LossConfig
+	for i := range c.Losses {
+		list = append(list, &c.Losses[i])
+	}
+	return list
+}
+
+// InitConfig selects the initial weights of a run.
+type InitConfig struct {
+	decl.Object
+	Path         string         `json:"path" decl:"required,nonempty" doc:"A SavedModel, a checkpoint of TensorFlow, a .weights.h5 or .keras file of Keras, or a .safetensors file. A relative path starts at the run config's folder."`
+	Variables    []string       `json:"variables" decl:"items.nonempty,nonempty" doc:"Patterns for the names of the variables to set, where * stands for any text. Without it: all."`
+	Map          []RenameConfig `json:"map" decl:"most=10000" doc:"Other names for tensors of the file."`
+	SkipMismatch bool           `json:"skip_mismatch" decl:"default=false" doc:"Variables for which the file has no value, or one of another shape, keep the model's; false: they are an error."`
+}
+
+// RenameConfig gives tensors other names.
+type RenameConfig struct {
+	decl.Object
+	From string `json:"from" decl:"required,nonempty" doc:"A name in the file, with at most one * for any text."`
+	To   string `json:"to" decl:"required,nonempty" doc:"The name in the model; a * stands for the same text."`
+}

@@ -9,22 +9,6 @@ import (
 	"millrace/loaders/decl"
 )
 
-// InitConfig selects the initial weights of a run.
-type InitConfig struct {
-	decl.Object
-	Path         string         `json:"path" decl:"required,nonempty" doc:"A SavedModel, a checkpoint of TensorFlow, a .weights.h5 or .keras file of Keras, or a .safetensors file. A relative path starts at the run config's folder."`
-	Variables    []string       `json:"variables" decl:"items.nonempty,nonempty" doc:"Patterns for the names of the variables to set, where * stands for any text. Without it: all."`
-	Map          []RenameConfig `json:"map" decl:"most=10000" doc:"Other names for tensors of the file."`
-	SkipMismatch bool           `json:"skip_mismatch" decl:"default=false" doc:"Variables for which the file has no value, or one of another shape, keep the model's; false: they are an error."`
-}
-
-// RenameConfig gives tensors other names.
-type RenameConfig struct {
-	decl.Object
-	From string `json:"from" decl:"required,nonempty" doc:"A name in the file, with at most one * for any text."`
-	To   string `json:"to" decl:"required,nonempty" doc:"The name in the model; a * stands for the same text."`
-}
-
 // checkInit checks the source of the initial weights.
 func checkInit(c *checker) {
 	config := c.run.Config
@@ -79,13 +63,4 @@ func (c *Config) initOptions() *weights.Options {
 		o.Map = append(o.Map, weights.Rename{From: r.From, To: r.To})
 	}
 	return o
-}
-
-// InitPath returns the path of the initial weights, "" if there are none.
-func (r *Run) InitPath() string {
-	where := r.Config.initPath()
-	if where == "" {
-		return ""
-	}
-	return (&checker{run: r}).relative(where)
 }

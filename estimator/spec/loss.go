@@ -9,37 +9,6 @@ import (
 	"millrace/loaders/decl"
 )
 
-// LossConfig is a loss that is added to a signature.
-type LossConfig struct {
-	decl.Object
-	Type        string  `json:"type" decl:"required,enum=sparse_softmax_cross_entropy|softmax_cross_entropy|sigmoid_cross_entropy|binary_focal_crossentropy|categorical_focal_crossentropy|kl_divergence|poisson|ctc|mean_squared_error|mean_absolute_error|mean_absolute_percentage_error|mean_squared_logarithmic_error|huber|log_cosh|cosine_similarity|hinge|squared_hinge|categorical_hinge|output" doc:"What is computed, as Keras defines it. output is the mean of an output that is a loss itself, such as the sum of a Keras model's losses."`
-	Predictions string  `json:"predictions" decl:"required,nonempty" doc:"The output of the signature that the loss is of."`
-	Labels      string  `json:"labels" decl:"" doc:"The tensor of the loader that is right. Required for every type but output."`
-	Weights     string  `json:"weights" decl:"" doc:"The tensor of the loader that says how much each example counts. Without it all count alike."`
-	Weight      float64 `json:"weight" decl:"default=1,above=0" doc:"How much the loss counts among several, as in Keras's loss_weights."`
-	From        string  `json:"from" decl:"default=logits,enum=logits|probabilities" doc:"For a cross entropy: what the predictions are."`
-	Delta       float64 `json:"delta" decl:"default=1,above=0" doc:"For huber: where it goes from a parabola to a line."`
-
-	ClassWeights   []float64 `json:"class_weights" decl:"items.min=0,most=1000000" doc:"How much the examples of each class count, in the order of the classes. The labels name the class, by number or as one-hot; classes beyond the list count 1."`
-	LabelSmoothing float64   `json:"label_smoothing" decl:"default=0,min=0,max=1" doc:"For softmax_cross_entropy, sigmoid_cross_entropy and the focal losses: the share of each label that all classes get alike."`
-	Gamma          float64   `json:"gamma" decl:"default=2,above=0" doc:"For the focal losses: the power of the wrong part of a prediction."`
-	Alpha          float64   `json:"alpha" decl:"default=0.25,above=0,max=1" doc:"For categorical_focal_crossentropy, and for binary_focal_crossentropy with apply_class_balancing: the weight of the positive class."`
-	ClassBalancing bool      `json:"apply_class_balancing" decl:"default=false" doc:"For binary_focal_crossentropy: use alpha."`
-}
-
-// all returns the losses to add, with the path of each; none where the signature trains
-// by itself.
-func (c *SignatureConfig) all() []*LossConfig {
-	if c.Loss.B != nil {
-		return []*LossConfig{c.Loss.B}
-	}
-	var list []*LossConfig
-	for i := range c.Losses {
-		list = append(list, &c.Losses[i])
-	}
-	return list
-}
-
 // loss checks the losses, in all their forms.
 func (c *checker) loss() {
 	t := &c.run.Config.Model.Train
@@ -135,23 +104,6 @@ func (c *checker) ignored(at *jsonpos.Node, key, kind string, ignoring ...string
 	if at.Key(key).Kind() != jsonpos.Missing && slices.Contains(ignoring, kind) {
 		c.report.Warn(at.Key(key), "%q does not use it", kind)
 	}
-}
-
-// trainKeep returns the tensors that the training's loader must give beside the
-// inputs of the signature.
-func (c *checker) trainKeep() kept {
-	var keep kept
-	for _, l := range c.run.Config.Model.Train.all() {
-		for _, name := range []string{l.Labels, l.Weights} {
-			if name != "" && !c.isInput(name) {
-				keep.add(name, "the loss")
-			}
-		}
-	}
-	for _, name := range c.run.Config.Train.Keep {
-		keep.add(name, "")
-	}
-	return keep
 }
 
 // isInput reports whether the signature that trains takes a tensor.

@@ -74,3 +74,38 @@ func value[T any](p *T) T {
 	}
 	return *p
 }
+
+// ScheduleConfig says how the learning rate changes, with Keras's names.
+type ScheduleConfig struct {
+	decl.Object
+	Type         string    `json:"type" decl:"required,enum=constant|exponential|cosine|cosine_restarts|inverse_time|piecewise|polynomial|warmup_cosine" doc:"The curve: ExponentialDecay, CosineDecay, CosineDecayRestarts, InverseTimeDecay, PiecewiseConstantDecay and PolynomialDecay of Keras; warmup_cosine is CosineDecay after a straight line up."`
+	LearningRate *float64  `json:"learning_rate,omitempty" decl:"null,above=0" doc:"For constant: the rate."`
+	Initial      *float64  `json:"initial_learning_rate,omitempty" decl:"null,min=0" doc:"The rate at the start. Default for warmup_cosine: 0."`
+	DecaySteps   *int64    `json:"decay_steps,omitempty" decl:"null,min=1" doc:"For exponential and inverse_time: steps for one factor decay_rate. For cosine, warmup_cosine and polynomial: steps until the end of the curve."`
+	DecayRate    *float64  `json:"decay_rate,omitempty" decl:"null,above=0" doc:"For exponential and inverse_time."`
+	Staircase    *bool     `json:"staircase,omitempty" decl:"null" doc:"For exponential and inverse_time: the rate falls only every decay_steps. Default: false."`
+	Alpha        *float64  `json:"alpha,omitempty" decl:"null,min=0,max=1" doc:"For the cosines: the last rate, as a part of the highest. Default: 0."`
+	First        *int64    `json:"first_decay_steps,omitempty" decl:"null,min=1" doc:"For cosine_restarts: steps of the first curve."`
+	TMul         *float64  `json:"t_mul,omitempty" decl:"null,min=1" doc:"For cosine_restarts: each curve is this many times as long as the one before it. Default: 2."`
+	MMul         *float64  `json:"m_mul,omitempty" decl:"null,above=0" doc:"For cosine_restarts: each curve begins at this many times the rate of the one before it. Default: 1."`
+	End          *float64  `json:"end_learning_rate,omitempty" decl:"null,min=0" doc:"For polynomial: the last rate. Default: 0.0001."`
+	Power        *float64  `json:"power,omitempty" decl:"null,above=0" doc:"For polynomial. Default: 1."`
+	Cycle        *bool     `json:"cycle,omitempty" decl:"null" doc:"For polynomial: the curve starts again after decay_steps, and is longer each time. Default: false."`
+	WarmupTarget *float64  `json:"warmup_target,omitempty" decl:"null,above=0" doc:"For warmup_cosine: the highest rate."`
+	WarmupSteps  *int64    `json:"warmup_steps,omitempty" decl:"null,min=1" doc:"Steps in which the rate goes up in a straight line, before the curve begins. Required for warmup_cosine."`
+	WarmupFrom   *float64  `json:"warmup_from,omitempty" decl:"null,min=0" doc:"The rate at the start of warmup_steps; warmup_cosine has initial_learning_rate for it. Default: 0."`
+	Boundaries   []int64   `json:"boundaries,omitempty" decl:"items.min=0" doc:"For piecewise: the last step of each value but the last one, increasing."`
+	Values       []float64 `json:"values,omitempty" decl:"items.above=0" doc:"For piecewise: the rates, one more than boundaries."`
+}
+
+// PlateauConfig lowers the learning rate when a metric no longer improves.
+type PlateauConfig struct {
+	decl.Object
+	Metric   string  `json:"metric" decl:"required,nonempty" doc:"loss, or the name of a metric of evaluate."`
+	Mode     string  `json:"mode" decl:"default=auto,enum=max|min|auto" doc:"Whether more or less is better; auto as in checkpoints.best."`
+	Factor   float64 `json:"factor" decl:"default=0.1,above=0,below=1" doc:"What the learning rate is multiplied by."`
+	Patience int64   `json:"patience" decl:"default=10,min=1" doc:"After this many evaluations in a row that are no better than the best one."`
+	MinDelta float64 `json:"min_delta" decl:"default=0.0001,min=0" doc:"By how much an evaluation must be better to count as better."`
+	Cooldown int64   `json:"cooldown" decl:"default=0,min=0" doc:"Evaluations after a reduction that are not counted."`
+	MinLR    float64 `json:"min_lr" decl:"default=0,min=0" doc:"The smallest learning rate."`
+}

@@ -116,3 +116,12 @@ func (c *Config) lessIsBetter(metric, mode string) bool {
 	}
 	return kind == "" || metrics.Type(kind).Loss() // "" is the loss
 }
+
+// InitPath returns the path of the initial weights, "" if there are none.
+func (r *Run) InitPath() string {
+	where := r.Config.initPath()
+	if where == "" {
+		return ""
+	}
+	return (&checker{run: r}).relative(where)
+}
