@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,26 +24,6 @@ import (
 // on how a node is reached: only the saver may run a saver's operations. That walk
 // follows every path that TensorFlow might take. An impossible path only makes it
 // refuse more.
-
-// Checker checks one graph. It caches its results about the graph.
-type Checker struct {
-	*tracer
-	missing error // a missing asset; nil: all assets exist
-	suspect []suspect
-	held    map[*metagraph.Function]map[string]int // see holders
-
-	// The parts that run at load, and to restore variables.
-	init, restore *reach
-	roots         []root   // all roots, for messages
-	visits        int      // visited nodes of the main graph, for all roots
-	restored      []string // names of the tensors that the restore operation reads
-}
-
-// New returns a checker of a graph. allowed names the operations that the caller allows.
-func New(m *metagraph.Graph, r *metagraph.Report, allowed map[string]bool) *Checker {
-	g := &callGraph{r: r, m: m, allowed: allowed, effects: map[*metagraph.Function]*effects{}}
-	return &Checker{tracer: &tracer{callGraph: g, callers: map[string][]call{}, fed: map[string]bool{}, traced: map[argument]origin{}}}
-}
 
 // Check refuses a graph with forbidden contents. whole is set for a graph without
 // signatures, of which a program may run any node; missing is the error about a missing
@@ -174,19 +153,6 @@ func (p *Checker) unsafe(found []suspect) error {
 	return e
 }
 
-// place describes the location of a suspect.
-func (s suspect) place() string {
-	switch {
-	case s.named && s.caller == nil && s.node.Attrs == nil:
-		return "the gradient of " + modelfile.Quote(s.node.Name)
-	case s.node.Name == "":
-		return "an attribute of function " + modelfile.Quote(s.caller.Name)
-	case s.caller == nil:
-		return "node " + modelfile.Quote(s.node.Name)
-	}
-	return fmt.Sprintf("node %s of function %s", modelfile.Quote(s.node.Name), modelfile.Quote(s.caller.Name))
-}
-
 // others names the operations of all suspects except the first.
 func others(all []suspect) string {
 	var names []string
@@ -205,14 +171,6 @@ func others(all []suspect) string {
 	return "; it also has " + strings.Join(names, ", ")
 }
 
-// input returns data input i of a suspect, "" if there is none.
-func (s suspect) input(i int) string {
-	if in := s.node.DataInputs(); i < len(in) {
-		return in[i]
-	}
-	return ""
-}
-
 // checkMissing refuses a model with a missing asset that an operation may read.
 // TensorFlow loads models with missing assets that no operation reads.
 func (p *Checker) checkMissing() error {
@@ -228,12 +186,3 @@ func (p *Checker) checkMissing() error {
 	}
 	return nil
 }
-
-// Limits of the policy's walks.
-const (
-	MaxFunctionDepth = 256      // depth of nested calls
-	maxFunctionCalls = 1 << 20  // calls in one function and in its callees
-	maxVisits        = 16 << 20 // visits of nodes, for all signatures together
-	MaxTraceDepth    = 64       // identities between a file name and its use
-	MaxViolations    = 32       // unsafe operations in one error
-)

@@ -29,9 +29,6 @@ import (
 // merges them.
 var temporaryPart = regexp.MustCompile(`^(\.part|_temp/part|_temp_[0-9a-f]{32}/part)$`)
 
-// defaultFilename is the default filename of TensorFlow 1's savers.
-const defaultFilename = "model"
-
 // savesModel allows the saver to write. Only a program that asks for the save
 // operation by name runs it.
 func (p *Checker) savesModel(s suspect) bool {

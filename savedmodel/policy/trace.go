@@ -178,3 +178,6 @@ func (t *tracer) traceNode(fn *metagraph.Function, n metagraph.Node, port, depth
 	}
 	return t.trace(fn, in[port], depth+1)
 }
+
+// defaultFilename is the default filename of TensorFlow 1's savers.
+const defaultFilename = "model"
