@@ -25,21 +25,6 @@ type SkipConfig struct {
 	Skip decl.Either[int64, string] `json:"skip" decl:"required,min=0" doc:"How many bad records are left out at most: a number, or a share of the records, such as \"1%\"."`
 }
 
-// BadRecords says how many bad records a run may skip.
-type BadRecords struct {
-	Number int64   // the limit; -1: Share is the limit
-	Share  float64 // share of the records, from 0 to 1
-	Text   string  // the limit in the words of the config
-}
-
-// Limit returns how many of the given number of records may be skipped.
-func (b *BadRecords) Limit(records int64) int64 {
-	if b.Number >= 0 {
-		return b.Number
-	}
-	return int64(b.Share * float64(records))
-}
-
 // faultPart checks what the config says of bad records.
 type faultPart struct{ *checker }
 

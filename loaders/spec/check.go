@@ -6,31 +6,7 @@ import (
 
 	"millrace/diag"
 	"millrace/loaders/decl"
-	"millrace/loaders/processing"
 )
-
-// Options are the options of [Check]. Nil means the defaults.
-type Options struct {
-	Model *ModelNames // the model that the config must suit; nil = any
-	Keep  []string    // tensors that the config must provide in addition to the model's inputs
-
-	// KeptFor names the user of a tensor of Keep for messages: "metric \"accuracy\"".
-	KeptFor map[string]string
-
-	Replace     []Replacement // arguments that replace the config's
-	Mode        string        // ModeTrain or ModeEval, instead of the config's; "" = the config's, or else ModeTrain
-	Seed        *int64        // instead of the config's seed; nil = the config's, or else a fresh one
-	Root        string        // a folder that no path may lead out of; "" = any path
-	MemoryLimit int64         // bytes that the buffers of the pipeline may hold; 0 = not checked
-
-	// Steps are further types of processing steps. A name that package catalog has keeps its
-	// meaning.
-	Steps []processing.Type
-
-	// ManifestOnly ignores the data files: they may be missing, and the Spec has none.
-	// The Spec still describes the processing of a record from any source.
-	ManifestOnly bool
-}
 
 // Check reads a loader config, its manifest and its list of files, and reports all
 // problems at once, in file order. The plan is nil if a problem is an error; otherwise it

@@ -1,10 +1,14 @@
 package spec
 
 import (
+	"fmt"
+
 	"millrace"
 	"millrace/diag"
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
+	"millrace/loaders/processing"
+	"millrace/tfbridge"
 )
 
 // checker is one run of [Check]. Its parts are in the files of the parts of
@@ -116,4 +120,80 @@ func (c *checker) leastRows() int64 {
 		return 1
 	}
 	return c.spec.BatchSize
+}
+
+// Options are the options of [Check]. Nil means the defaults.
+type Options struct {
+	Model *ModelNames // the model that the config must suit; nil = any
+	Keep  []string    // tensors that the config must provide in addition to the model's inputs
+
+	// KeptFor names the user of a tensor of Keep for messages: "metric \"accuracy\"".
+	KeptFor map[string]string
+
+	Replace     []Replacement // arguments that replace the config's
+	Mode        string        // ModeTrain or ModeEval, instead of the config's; "" = the config's, or else ModeTrain
+	Seed        *int64        // instead of the config's seed; nil = the config's, or else a fresh one
+	Root        string        // a folder that no path may lead out of; "" = any path
+	MemoryLimit int64         // bytes that the buffers of the pipeline may hold; 0 = not checked
+
+	// Steps are further types of processing steps. A name that package catalog has keeps its
+	// meaning.
+	Steps []processing.Type
+
+	// ManifestOnly ignores the data files: they may be missing, and the Spec has none.
+	// The Spec still describes the processing of a record from any source.
+	ManifestOnly bool
+}
+
+// mixedDataset is what is known of one dataset of a mixture.
+type mixedDataset struct {
+	config   *MixtureConfig
+	features map[string]*featureState // nil if the manifest could not be read
+	unnamed  bool                     // a feature's name is wrong; it may be any
+	manifest *Manifest
+	path     string // where the config names the manifest
+}
+
+// measuring is a measured tensor while the config is checked: what it
+// measures is known after the processing steps only.
+type measuring struct {
+	Measure
+	at *decl.Object // its arguments
+}
+
+// featureState is what is known of a feature of the manifest. Wrong parts of the manifest
+// count as unknown, so that each is reported once.
+type featureState struct {
+	Feature
+	typed  bool // DType is known
+	shaped bool // Shape, VarLen and Len are known
+}
+
+// fail reports a file that cannot be read.
+func (c *checker) fail(file, doing string, err error) {
+	c.loose = append(c.loose, &diag.Diagnostic{
+		File: file, Msg: fmt.Sprintf("%s: %v", doing, reason(err)), Class: classOf(err), Cause: err,
+	})
+}
+
+// value reads a value of a dtype; an absent value is zero. It reports a value that does
+// not fit the dtype.
+func (c *checker) value(at *jsonpos.Node, d tfbridge.DataType, v Value) (any, bool) {
+	if v == nil {
+		return ZeroValue(d), true
+	}
+	if v.Kind() == jsonpos.Null {
+		return nil, false // reported when it was read
+	}
+	value, want := processing.ReadValue(v, d)
+	if want == "" {
+		return value, true
+	}
+	report := c.inConfig.Report(at, "must be %s for dtype %q, got %s", want, d.String(), decl.Show(v))
+	if v.Kind() == jsonpos.String && processing.KindOf(d) != processing.StringKind {
+		if inner, err := jsonpos.Parse([]byte(v.Text())); err == nil && processing.Readable(inner, d) {
+			report.Hint = fmt.Sprintf("write %s without quotes", decl.Show(inner))
+		}
+	}
+	return nil, false
 }

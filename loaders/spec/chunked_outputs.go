@@ -8,27 +8,6 @@ import (
 	"millrace/tfbridge"
 )
 
-// RowOutput is an automatic output of a chunked_sequence: a tensor with one value for
-// each row of a batch, which identifies or describes the row.
-type RowOutput struct {
-	To   string
-	Kind RowOutputKind
-	Of   string // only for RowSize: the measured tensor
-}
-
-// RowOutputKind is the kind of an automatic output. Its values are the tensors' names; the
-// name of a RowSize output also contains the measured tensor's name.
-type RowOutputKind string
-
-// The automatic outputs.
-const (
-	SeqTag     RowOutputKind = "seq_tag"     // string: the record's location, or one of its features
-	SeqIdx     RowOutputKind = "seq_idx"     // int32: the position of the sequence in the epoch's order
-	ChunkStart RowOutputKind = "chunk_start" // int32: the row's first frame in its sequence, without context
-	RowSize    RowOutputKind = "/size0"      // int32: the row's frames, context counted, padding not
-	EpochEnd   RowOutputKind = "epoch_end"   // bool: whether it is the last row of an epoch
-)
-
 // reservedSize matches the names of sizes, including the names that sizes of further axes
 // would have.
 var reservedSize = regexp.MustCompile(`/size[0-9]+$`)
@@ -125,14 +104,4 @@ func (a *ChunkedArgs) tagFeature(c *checker, name string) bool {
 	}
 	c.spec.Chunks.TagFeature = f
 	return true
-}
-
-// Output returns the automatic output of a name, or nil if there is none.
-func (k *Chunks) Output(name string) *RowOutput {
-	for i := range k.Outputs {
-		if k.Outputs[i].To == name {
-			return &k.Outputs[i]
-		}
-	}
-	return nil
 }

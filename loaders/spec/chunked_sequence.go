@@ -39,28 +39,6 @@ type (
 	tagOutput = decl.Either[bool, string]
 )
 
-// Chunks says how a chunked_sequence cuts sequences into rows and joins rows to batches.
-// It holds the arguments that apply in the config's mode.
-type Chunks struct {
-	Mode          string
-	Cut           chunks.Cut
-	Aligned       bool  // all sequences of a record must have one length
-	MaxSeqs       int64 // most rows of a batch; 0: any number
-	Order         chunks.Order
-	Partition     int64       // number of parts of the data; an epoch takes one part; at least 1
-	ShuffleSeqs   int64       // sequences buffered; 1: not shuffled
-	ShuffleChunks int64       // rows buffered; 1: not shuffled
-	Sequences     []Sequence  // the default input first
-	Outputs       []RowOutput // outputs in the order of their tensors
-	TagFeature    *Feature    // the feature that the output SeqTag has; nil: the location of the record
-}
-
-// Sequence is a tensor with a time axis, its first one.
-type Sequence struct {
-	Tensor      string
-	Left, Right int64 // frames of context
-}
-
 // recordOrder returns which records are read. Key seq_ordering determines their order.
 func (a *ChunkedArgs) recordOrder() *OrderArgs { return &OrderArgs{PartArgs: a.PartArgs} }
 

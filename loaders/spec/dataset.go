@@ -43,33 +43,7 @@ const (
 // datasetPart finds the manifest and the data files.
 type datasetPart struct{ *checker }
 
-// dataset reads the manifest and the names of the data files, or those of all datasets
-// of a mixture.
-func (c datasetPart) dataset() {
-	if c.ordered.mixed() {
-		mixturePart(c).mixture(c.ordered.Mixture)
-		return
-	}
-	if d := &c.args.Dataset; !c.args.Bad("dataset") || d.At != nil {
-		c.oneDataset(d)
-	}
-}
-
-func (c datasetPart) oneDataset(d *DatasetConfig) {
-	switch a := d.Args.(type) {
-	case *DirArgs:
-		if a.Bad("data_dir") {
-			return
-		}
-		c.readDir(a)
-	case *ListArgs:
-		if !a.Bad("manifest_file") {
-			c.spec.ManifestPath = c.disk.resolve(a.ManifestFile)
-			manifestPart(c).readManifest(a.Key("manifest_file"))
-		}
-		if !a.Bad("list_file") && !c.o.ManifestOnly {
-			c.spec.ListPath = c.disk.resolve(a.ListFile)
-			c.readList(a.Key("list_file"))
-		}
-	}
-}
+const (
+	maxFiles   = 1_000_000 // files of a dataset
+	maxFolders = 100       // depth of nested folders
+)

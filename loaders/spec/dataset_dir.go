@@ -15,11 +15,6 @@ import (
 	"millrace/tfrecord/index"
 )
 
-const (
-	maxFiles   = 1_000_000 // files of a dataset
-	maxFolders = 100       // depth of nested folders
-)
-
 // readDir reads the manifest and finds the data files of a folder.
 func (c datasetPart) readDir(a *DirArgs) {
 	at, dir := a.Key("data_dir"), c.disk.resolve(a.DataDir)

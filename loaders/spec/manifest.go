@@ -82,14 +82,6 @@ type RawArgs struct {
 	Len    int64  `json:"len,omitempty" decl:"default=1,min=1,limit=2147483647" doc:"How many byte strings a record has. More than 1 are stacked along a new first axis. Ignored if var_len is true."`
 }
 
-// featureState is what is known of a feature of the manifest. Wrong parts of the manifest
-// count as unknown, so that each is reported once.
-type featureState struct {
-	Feature
-	typed  bool // DType is known
-	shaped bool // Shape, VarLen and Len are known
-}
-
 // manifestPart checks a manifest.
 type manifestPart struct{ *checker }
 

@@ -21,13 +21,6 @@ type MaskArgs struct {
 	Axis   int64  `json:"axis" decl:"default=0,min=0,limit=253" doc:"The axis of the tensor, not counting the batch dimension, after processing steps."`
 }
 
-// measuring is a measured tensor while the config is checked: what it
-// measures is known after the processing steps only.
-type measuring struct {
-	Measure
-	at *decl.Object // its arguments
-}
-
 // measurePart checks lengths and masks.
 type measurePart struct{ *checker }
 

@@ -11,15 +11,6 @@ import (
 	"millrace/tfrecord"
 )
 
-// mixedDataset is what is known of one dataset of a mixture.
-type mixedDataset struct {
-	config   *MixtureConfig
-	features map[string]*featureState // nil if the manifest could not be read
-	unnamed  bool                     // a feature's name is wrong; it may be any
-	manifest *Manifest
-	path     string // where the config names the manifest
-}
-
 // mixturePart reads the datasets of a mixture.
 type mixturePart struct{ *checker }
 
@@ -122,4 +113,35 @@ func (f *Feature) form() string {
 		form += ", cast with a check"
 	}
 	return form
+}
+
+// dataset reads the manifest and the names of the data files, or those of all datasets
+// of a mixture.
+func (c datasetPart) dataset() {
+	if c.ordered.mixed() {
+		mixturePart(c).mixture(c.ordered.Mixture)
+		return
+	}
+	if d := &c.args.Dataset; !c.args.Bad("dataset") || d.At != nil {
+		c.oneDataset(d)
+	}
+}
+
+func (c datasetPart) oneDataset(d *DatasetConfig) {
+	switch a := d.Args.(type) {
+	case *DirArgs:
+		if a.Bad("data_dir") {
+			return
+		}
+		c.readDir(a)
+	case *ListArgs:
+		if !a.Bad("manifest_file") {
+			c.spec.ManifestPath = c.disk.resolve(a.ManifestFile)
+			manifestPart(c).readManifest(a.Key("manifest_file"))
+		}
+		if !a.Bad("list_file") && !c.o.ManifestOnly {
+			c.spec.ListPath = c.disk.resolve(a.ListFile)
+			c.readList(a.Key("list_file"))
+		}
+	}
 }

@@ -12,13 +12,6 @@ import (
 	"millrace/loaders/processing"
 )
 
-// ModelNames are the input and output tensors of a model.
-type ModelNames struct {
-	Inputs  []string
-	Outputs []string
-	Specs   map[string]TensorSpec // tensors by name, where dtype and shape are known; a nil Shape is of unknown rank
-}
-
 // ModelConfig is a file that describes a model's inputs and outputs, for use without the
 // model. [ReadModelNames] reads one.
 type ModelConfig struct {

@@ -113,3 +113,12 @@ func (c *checker) notPrimary(name string, others []string) string {
 	}
 	return diag.DidYouMean(name, append(others, c.primaryNames()...))
 }
+
+// gone returns a message that names the step that removed a tensor, or "" if none did.
+func (c *checker) gone(d *diag.Diagnostic, name string) bool {
+	step, ok := c.dropped[name]
+	if ok {
+		d.Hint = "a step of type " + step + " has removed it"
+	}
+	return ok
+}

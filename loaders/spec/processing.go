@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"millrace"
-	"millrace/diag"
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
@@ -50,49 +49,6 @@ func FurtherSteps(own []processing.Type) func(v any, key string) []decl.Variant 
 	}
 }
 
-// Step is a processing step that was checked. The mode of the plan carries it out.
-type Step struct {
-	Type    string          // the step's entry in the config
-	Action  processing.Step // nil for a step that writes no tensor
-	Index   int             // index in "processing_steps", from 0
-	Random  bool            // whether the step draws random numbers
-	Decodes bool            // whether the step decodes bytes, which Go checks first
-	Reads   []string        // names of tensors
-	In      []TensorSpec    // what is known of these tensors
-	Writes  string          // the name of the tensor that it makes or overwrites, "" for none
-	Drops   []string        // names of tensors that the step removes
-}
-
-// Result returns what is known of the tensor that the step writes.
-func (s Step) Result() TensorSpec {
-	out := s.Action.Out()
-	out.Name = s.Writes
-	return out
-}
-
-// Removes reports whether the step removes an axis of the tensor.
-func (s Step) Removes(axis int) bool {
-	r, ok := s.Action.(interface{ Removes(axis int) bool })
-	return ok && r.Removes(axis)
-}
-
-// Shape returns the shape of the tensor that the step writes for one record, given the
-// shape of the tensor which it reads. It is false where the values of the record decide. The error is a
-// *millrace.Error without a location.
-func (s Step) Shape(in []int64) (out []int64, known bool, err error) {
-	if x, ok := s.Action.(interface {
-		Shape(in []int64) ([]int64, error)
-	}); ok {
-		out, err = x.Shape(in)
-		return out, true, err
-	}
-	if processing.IsElementwise(s.Action) { // the step may append axes
-		return append(slices.Clone(in), s.Action.Out().Shape[len(in):]...), true, nil
-	}
-	out = s.Action.Out().Shape
-	return out, !slices.Contains(out, -1), nil
-}
-
 // StepsRefuse reports whether a processing step may fail on a record. Steps of windows and chunks
 // see no records.
 func StepsRefuse(s *Spec) bool {
@@ -121,12 +77,6 @@ func SourceOf(s *Spec, index int) (feature, tensor string) {
 		}
 	}
 	return "", tensor
-}
-
-// Filters reports whether the step keeps some of the examples.
-func (s Step) Filters() bool {
-	_, ok := s.Action.(processing.Filter)
-	return ok
 }
 
 // Filters reports whether a processing step keeps some of the examples.
@@ -426,13 +376,4 @@ func (c stepPart) drop(made *Step, t *processing.Type, inputs []*tensorState) {
 			c.dropped[name] = made.Type
 		}
 	}
-}
-
-// gone returns a message that names the step that removed a tensor, or "" if none did.
-func (c *checker) gone(d *diag.Diagnostic, name string) bool {
-	step, ok := c.dropped[name]
-	if ok {
-		d.Hint = "a step of type " + step + " has removed it"
-	}
-	return ok
 }

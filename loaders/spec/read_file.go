@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -13,13 +12,6 @@ import (
 	"millrace/diag"
 	"millrace/internal/base/jsonpos"
 )
-
-// fail reports a file that cannot be read.
-func (c *checker) fail(file, doing string, err error) {
-	c.loose = append(c.loose, &diag.Diagnostic{
-		File: file, Msg: fmt.Sprintf("%s: %v", doing, reason(err)), Class: classOf(err), Cause: err,
-	})
-}
 
 // unreadable reports a file that the config names and that cannot be read. It
 // returns the problem.

@@ -211,14 +211,6 @@ type ServiceConfig struct {
 	WaitMS         int64  `json:"wait_ms" decl:"default=10000,min=0,limit=86400000" doc:"How long to wait for any block, in milliseconds, before this process reads the next one itself."`
 }
 
-// Service is the data service of a loader.
-type Service struct {
-	Address        string `json:"address"`
-	BlockBytes     int64  `json:"block_bytes"`
-	BufferedBlocks int64  `json:"buffered_blocks"`
-	WaitMS         int64  `json:"wait_ms"`
-}
-
 // servicePart checks whether workers can read what the config asks for.
 type servicePart struct{ *checker }
 

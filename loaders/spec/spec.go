@@ -262,3 +262,45 @@ func (s *Spec) BatchRows() int64 {
 	}
 	return s.BatchSize
 }
+
+// LoaderType says how records become examples. Its values are those of the
+// key "type" in a loader config.
+type LoaderType string
+
+// The loader types.
+const (
+	Independent        LoaderType = "independent"         // each record is an example
+	ContinuousSequence LoaderType = "continuous_sequence" // windows of the joined records of a file
+	DiscreteSequence   LoaderType = "discrete_sequence"   // windows of whole records of a file
+	ChunkedSequence    LoaderType = "chunked_sequence"    // chunks of records, batched by a budget of frames
+)
+
+// BadRecords says how many bad records a run may skip.
+type BadRecords struct {
+	Number int64   // the limit; -1: Share is the limit
+	Share  float64 // share of the records, from 0 to 1
+	Text   string  // the limit in the words of the config
+}
+
+// Limit returns how many of the given number of records may be skipped.
+func (b *BadRecords) Limit(records int64) int64 {
+	if b.Number >= 0 {
+		return b.Number
+	}
+	return int64(b.Share * float64(records))
+}
+
+// Service is the data service of a loader.
+type Service struct {
+	Address        string `json:"address"`
+	BlockBytes     int64  `json:"block_bytes"`
+	BufferedBlocks int64  `json:"buffered_blocks"`
+	WaitMS         int64  `json:"wait_ms"`
+}
+
+// ModelNames are the input and output tensors of a model.
+type ModelNames struct {
+	Inputs  []string
+	Outputs []string
+	Specs   map[string]TensorSpec // tensors by name, where dtype and shape are known; a nil Shape is of unknown rank
+}
