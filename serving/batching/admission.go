@@ -1,7 +1,6 @@
 package batching
 
 import (
-	"container/list"
 	"context"
 	"time"
 
@@ -60,26 +59,6 @@ func PriorityOf(ctx context.Context) Priority {
 	return p
 }
 
-// before reports whether a request is served before another.
-func (r *request) before(other *request) bool {
-	if r.priority != other.priority {
-		return r.priority > other.priority
-	}
-	return r.enqueued.Before(other.enqueued)
-}
-
-// insert puts a request after the requests with its priority or a higher one.
-func (g *group) insert(r *request) *list.Element {
-	at := g.requests.Back()
-	for at != nil && at.Value.(*request).priority < r.priority {
-		at = at.Prev()
-	}
-	if at == nil {
-		return g.requests.PushFront(r)
-	}
-	return g.requests.InsertAfter(r, at)
-}
-
 // enoughBatches is how many batches must have been measured before requests are refused
 // because of their expected wait.
 const enoughBatches = 4
@@ -112,13 +91,4 @@ func (q *queue) late(rows int64, priority Priority, deadline time.Time) error {
 		return errMissed
 	}
 	return nil
-}
-
-// recordRow records the cost of the rows of a batch.
-func (c *costs) recordRow(cost float64) {
-	if c.batches++; c.batches == 1 {
-		c.row = cost
-		return
-	}
-	c.row += smoothing * (cost - c.row)
 }

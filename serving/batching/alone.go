@@ -23,35 +23,9 @@ the queue and in a thread like all others but without company, if
 The model gets such a request as it came, not filled up to an allowed size.
 */
 
-// checkRows decides whether a request with complete inputs runs alone, and as how many
-// rows it then counts.
-func (b *Batcher) checkRows(r *request) error {
-	if err := b.signature.composites.count(r); err != nil {
-		return err
-	}
-	most, whole := int64(b.options.MaxBatchSize), b.signature.composites.any()
-	if r.rows > most && !b.options.EnableLargeBatchSplitting || whole && r.rows > int64(b.options.MaxExecutionBatchSize) {
-		r.alone = true
-	}
-	if r.alone {
-		r.rows = min(max(r.rows, 1), most)
-	}
-	return nil
-}
-
 // aloneKey is the beginning of the keys of groups of one request. Other keys begin with
 // a number of dimensions.
 const aloneKey = 0xff
-
-// separate gives a request that runs alone a group to itself.
-func (q *queue) separate(r *request) {
-	r.alone = r.alone || q.apart
-	if !r.alone {
-		return
-	}
-	q.serial++
-	r.key = binary.AppendUvarint(append(r.key[:0], aloneKey), q.serial)
-}
 
 // separate runs the parts of a batch one by one, after its outputs had no rows.
 func (b *batch) separate(inputs []*tfbridge.Tensor) {

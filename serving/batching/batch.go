@@ -186,3 +186,28 @@ func (b *batch) call(inputs []*tfbridge.Tensor) (outputs []*tfbridge.Tensor, err
 	b.returned = time.Now()
 	return outputs, err
 }
+
+// joinInput returns input i of a batch: the rows of its parts, or an input that they
+// share.
+func (q *queue) joinInput(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
+	if q.signature.shared[q.signature.inputs[i]] {
+		return parts[0].request.inputs[i].copied()
+	}
+	if is := q.signature.composites.roles[i]; is != plain {
+		return joinComposite(parts, i, is)
+	}
+	return joinRows(parts, i, size)
+}
+
+// cutInput returns some rows of input i of a batch, filled up to size, or a copy of an
+// input that all rows share.
+func (q *queue) cutInput(inputs []*tfbridge.Tensor, i int, start, rows, size int64) (*tfbridge.Tensor, error) {
+	if q.signature.shared[q.signature.inputs[i]] {
+		o := tensorOperand(inputs[i])
+		return o.copied()
+	}
+	if q.signature.composites.roles[i] != plain {
+		return q.signature.composites.cut(inputs, i, start, rows)
+	}
+	return fillRows(inputs[i], start, rows, size)
+}

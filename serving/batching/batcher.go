@@ -222,3 +222,19 @@ func (b *Batcher) Close() error {
 	<-b.queue.drained
 	return nil
 }
+
+// checkRows decides whether a request with complete inputs runs alone, and as how many
+// rows it then counts.
+func (b *Batcher) checkRows(r *request) error {
+	if err := b.signature.composites.count(r); err != nil {
+		return err
+	}
+	most, whole := int64(b.options.MaxBatchSize), b.signature.composites.any()
+	if r.rows > most && !b.options.EnableLargeBatchSplitting || whole && r.rows > int64(b.options.MaxExecutionBatchSize) {
+		r.alone = true
+	}
+	if r.alone {
+		r.rows = min(max(r.rows, 1), most)
+	}
+	return nil
+}

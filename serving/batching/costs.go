@@ -167,3 +167,12 @@ func (m *machineShare) end(now time.Time) time.Duration {
 	m.running--
 	return m.total
 }
+
+// recordRow records the cost of the rows of a batch.
+func (c *costs) recordRow(cost float64) {
+	if c.batches++; c.batches == 1 {
+		c.row = cost
+		return
+	}
+	c.row += smoothing * (cost - c.row)
+}

@@ -95,3 +95,25 @@ func intTensor(dt tfbridge.DataType, shape, values []int64) (*tfbridge.Tensor, e
 	}
 	return tfbridge.NewTensorFromBytes(dt, shape, raw)
 }
+
+// elements returns the product of dimensions.
+func elements(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// filled returns a new tensor that a function has filled.
+func filled(dt tfbridge.DataType, shape []int64, fill func(to *tfbridge.Tensor) error) (*tfbridge.Tensor, error) {
+	to, err := tfbridge.AllocateTensor(dt, shape)
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(to); err != nil {
+		to.Close()
+		return nil, err
+	}
+	return to, nil
+}

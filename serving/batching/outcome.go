@@ -2,7 +2,6 @@ package batching
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"millrace"
 	"millrace/tfbridge"
@@ -23,14 +22,6 @@ So a batch makes no tensors for its requests. Predict copies rows into tensors t
 caller keeps. PredictRows lends them.
 */
 
-// outcome is the outputs of a run, in the order of the batcher's names. Many
-// goroutines may read and release it.
-type outcome struct {
-	tensors []*tfbridge.Tensor
-	users   atomic.Int32
-	whole   bool // one part has all of them
-}
-
 // share gives each part its rows of the outputs of a run with a number of rows.
 func share(parts []*part, outputs []*tfbridge.Tensor, size int64) {
 	o := &outcome{tensors: outputs, whole: len(parts) == 1 && parts[0].rows == size}
@@ -39,13 +30,6 @@ func share(parts []*part, outputs []*tfbridge.Tensor, size int64) {
 	for _, p := range parts {
 		p.outcome, p.at = o, at
 		at += p.rows
-	}
-}
-
-// release notes that a part no longer needs the outputs. The outcome may be nil.
-func (o *outcome) release() {
-	if o != nil && o.users.Add(-1) == 0 {
-		closeAll(o.tensors)
 	}
 }
 

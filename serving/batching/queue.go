@@ -1,6 +1,7 @@
 package batching
 
 import (
+	"encoding/binary"
 	"time"
 
 	"millrace"
@@ -275,4 +276,14 @@ func (q *queue) holds() bool {
 // brief reports whether a batch with some rows is expected to take less than briefRun.
 func (q *queue) brief(rows int64) bool {
 	return q.costs.batches >= enoughBatches && float64(rows)*q.costs.row < float64(briefRun)
+}
+
+// separate gives a request that runs alone a group to itself.
+func (q *queue) separate(r *request) {
+	r.alone = r.alone || q.apart
+	if !r.alone {
+		return
+	}
+	q.serial++
+	r.key = binary.AppendUvarint(append(r.key[:0], aloneKey), q.serial)
 }

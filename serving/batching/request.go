@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"millrace/tfbridge"
@@ -36,19 +37,6 @@ type request struct {
 		first  part
 		key    [16]byte
 	}
-}
-
-// newRequest returns a request without inputs. It reuses memory, because a server makes
-// tens of thousands of requests a second, and each run of the collector delays hundreds
-// of answers.
-func (s *Scheduler) newRequest() *request {
-	r, ok := s.requests.Get().(*request)
-	if !ok {
-		r = &request{done: make(chan struct{}, 1)}
-	}
-	*r = request{rows: -1, enqueued: time.Now(), done: r.done, pool: &s.requests}
-	r.inputs, r.parts, r.key = r.room.inputs[:0], r.room.parts[:0], r.room.key[:0]
-	return r
 }
 
 // end releases a request that is done, and its results. A request that has left is not
@@ -132,5 +120,40 @@ func (r *request) count(rows int64) {
 		r.alone = true
 	case r.rows < 0:
 		r.rows = rows
+	}
+}
+
+// before reports whether a request is served before another.
+func (r *request) before(other *request) bool {
+	if r.priority != other.priority {
+		return r.priority > other.priority
+	}
+	return r.enqueued.Before(other.enqueued)
+}
+
+// insert puts a request after the requests with its priority or a higher one.
+func (g *group) insert(r *request) *list.Element {
+	at := g.requests.Back()
+	for at != nil && at.Value.(*request).priority < r.priority {
+		at = at.Prev()
+	}
+	if at == nil {
+		return g.requests.PushFront(r)
+	}
+	return g.requests.InsertAfter(r, at)
+}
+
+// outcome is the outputs of a run, in the order of the batcher's names. Many
+// goroutines may read and release it.
+type outcome struct {
+	tensors []*tfbridge.Tensor
+	users   atomic.Int32
+	whole   bool // one part has all of them
+}
+
+// release notes that a part no longer needs the outputs. The outcome may be nil.
+func (o *outcome) release() {
+	if o != nil && o.users.Add(-1) == 0 {
+		closeAll(o.tensors)
 	}
 }

@@ -23,19 +23,6 @@ func joinRows(parts []*part, i int, size int64) (*tfbridge.Tensor, error) {
 	})
 }
 
-// filled returns a new tensor that a function has filled.
-func filled(dt tfbridge.DataType, shape []int64, fill func(to *tfbridge.Tensor) error) (*tfbridge.Tensor, error) {
-	to, err := tfbridge.AllocateTensor(dt, shape)
-	if err != nil {
-		return nil, err
-	}
-	if err := fill(to); err != nil {
-		to.Close()
-		return nil, err
-	}
-	return to, nil
-}
-
 // longest returns the shape that holds each of the parts' rows of input i.
 func longest(parts []*part, i int) []int64 {
 	shape := slices.Clone(parts[0].request.inputs[i].shape)
@@ -101,15 +88,6 @@ func copyBlock(to *tfbridge.Tensor, at int64, want []int64, from *operand, start
 		}
 	}
 	return nil
-}
-
-// elements returns the product of dimensions.
-func elements(shape []int64) int64 {
-	n := int64(1)
-	for _, d := range shape {
-		n *= d
-	}
-	return n
 }
 
 // fillRows returns a copy of some rows of a tensor, and copies of the first of them
