@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"millrace/internal/base/servingproto"
 	"millrace/loaders"
@@ -142,32 +141,6 @@ func (r *request) records(plan *loaders.Plan, lease *budget.Lease) ([]string, er
 		err = s.errorf("'examples' value is an empty array")
 	}
 	return records, err
-}
-
-// addValue takes a value of a feature. The first value decides the kind of all: strings
-// or bytes, whole numbers, or floats, which have a decimal point or an exponent or are
-// not finite.
-func addValue(s *scanner, name string, f *example.Feature) error {
-	switch c := s.peek(); c {
-	case '"', '{':
-		raw, err := s.bytesValue(c)
-		if err != nil {
-			return err
-		}
-		if !become(f, example.Bytes) {
-			return mixed(s, name)
-		}
-		f.Bytes = append(f.Bytes, raw)
-		return nil
-	}
-	text, err := s.scalar()
-	if err != nil {
-		return err
-	}
-	if strings.ContainsAny(string(text), ".eEN") || strings.Contains(string(text), "Inf") {
-		return addFloat(s, name, f, string(text))
-	}
-	return addInt(s, name, f, string(text))
 }
 
 // bytesValue reads a string, or bytes in base64; c is the first byte of the value.
