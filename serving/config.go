@@ -294,3 +294,47 @@ func (c ModelConfig) clone() ModelConfig {
 	c.Sequences = slices.Clone(c.Sequences)
 	return c
 }
+
+// ModelSpec names a version of a model: by number, by label, or by neither, which
+// means the latest that is available.
+type ModelSpec struct {
+	Name    string
+	Version int64 // 0 or less: not given, unless HasVersion is set
+	Label   string
+
+	HasVersion bool // Version is given, even if it is 0
+}
+
+// SequenceConfig makes a signature of a model the step of a sequence, for [NewSequence].
+type SequenceConfig struct {
+	Signature string            // "" stands for [graph.DefaultSignature]
+	Feedback  map[string]string // the input of the next step that each named output becomes
+	// EndOutput is an output of bools or integers. A sequence ends after the step in which
+	// all of its elements are EndValue, where 1 stands for true. "": no output ends it.
+	EndOutput string
+	EndValue  int64
+	MaxSteps  int // most steps of a sequence; 0: DefaultMaxSteps
+}
+
+// checkSequenceConfigs returns an error for a configuration of sequences that fits no model.
+func checkSequenceConfigs(c *ModelConfig) error {
+	seen := map[string]bool{}
+	for _, s := range c.Sequences {
+		key := cmp.Or(s.Signature, graph.DefaultSignature)
+		inputs := map[string]bool{}
+		for _, input := range s.Feedback {
+			if inputs[input] {
+				return millrace.Errorf(millrace.ErrConfig, "model %q: sequences: input %q of signature %q gets two outputs", c.Name, input, key)
+			}
+			inputs[input] = true
+		}
+		switch {
+		case seen[key]:
+			return millrace.Errorf(millrace.ErrConfig, "model %q: sequences: signature %q is there twice", c.Name, key)
+		case s.MaxSteps < 0:
+			return millrace.Errorf(millrace.ErrConfig, "model %q: sequences: the steps of signature %q are limited to %d, a limit must be positive", c.Name, key, s.MaxSteps)
+		}
+		seen[key] = true
+	}
+	return nil
+}

@@ -11,16 +11,6 @@ import (
 	"millrace/tfbridge"
 )
 
-// ModelSpec names a version of a model: by number, by label, or by neither, which
-// means the latest that is available.
-type ModelSpec struct {
-	Name    string
-	Version int64 // 0 or less: not given, unless HasVersion is set
-	Label   string
-
-	HasVersion bool // Version is given, even if it is 0
-}
-
 // Acquire returns a version that is available. The caller releases it. An unknown
 // model or version is an error of class millrace.ErrModel with the code NotFound,
 // one version too many an error of class millrace.ErrOverloaded.

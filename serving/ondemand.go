@@ -144,20 +144,6 @@ func unused(s *Server) []*Version {
 	return all
 }
 
-// unloaded returns the memory of a version, and lets it wait for a request again if it
-// is still wanted. The caller holds the lock.
-func unloaded(v *Version) {
-	if !v.onDemand {
-		return
-	}
-	s := v.server
-	s.modelMemory -= v.size
-	m := s.models[v.Name]
-	if m != nil && m.versions[v.Number] == v && v.aspired && v.err == nil && !s.closed {
-		m.versions[v.Number] = newIdle(s, m, v.Number, v.path)
-	}
-}
-
 // newIdle returns a version that waits for its first request.
 func newIdle(s *Server, m *model, n int64, path string) *Version {
 	v := &Version{Name: m.config.Name, Number: n, path: path, config: m.config, answers: m.answers, server: s, aspired: true, onDemand: true, size: modelBytes(path)}

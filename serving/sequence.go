@@ -28,17 +28,6 @@ signature, so the steps of sequences that run at the same time share batches: a 
 leaves them at any step.
 */
 
-// SequenceConfig makes a signature of a model the step of a sequence, for [NewSequence].
-type SequenceConfig struct {
-	Signature string            // "" stands for [graph.DefaultSignature]
-	Feedback  map[string]string // the input of the next step that each named output becomes
-	// EndOutput is an output of bools or integers. A sequence ends after the step in which
-	// all of its elements are EndValue, where 1 stands for true. "": no output ends it.
-	EndOutput string
-	EndValue  int64
-	MaxSteps  int // most steps of a sequence; 0: DefaultMaxSteps
-}
-
 // DefaultMaxSteps is how many steps a sequence has at most if its configuration has no limit.
 const DefaultMaxSteps = 1024
 
@@ -244,27 +233,4 @@ func sequenceErrorf(v *Version, signature, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrConfig, "model %q: sequences: %w", v.Name, fmt.Errorf(format, args...))
 	e.Signature = signature
 	return e
-}
-
-// checkSequenceConfigs returns an error for a configuration of sequences that fits no model.
-func checkSequenceConfigs(c *ModelConfig) error {
-	seen := map[string]bool{}
-	for _, s := range c.Sequences {
-		key := cmp.Or(s.Signature, graph.DefaultSignature)
-		inputs := map[string]bool{}
-		for _, input := range s.Feedback {
-			if inputs[input] {
-				return millrace.Errorf(millrace.ErrConfig, "model %q: sequences: input %q of signature %q gets two outputs", c.Name, input, key)
-			}
-			inputs[input] = true
-		}
-		switch {
-		case seen[key]:
-			return millrace.Errorf(millrace.ErrConfig, "model %q: sequences: signature %q is there twice", c.Name, key)
-		case s.MaxSteps < 0:
-			return millrace.Errorf(millrace.ErrConfig, "model %q: sequences: the steps of signature %q are limited to %d, a limit must be positive", c.Name, key, s.MaxSteps)
-		}
-		seen[key] = true
-	}
-	return nil
 }

@@ -30,9 +30,6 @@ const maxShadows = 16
 // shadowTime is how long a shadow copy may wait and run.
 const shadowTime = 30 * time.Second
 
-// shadowed reports whether requests of a version may have shadow copies.
-func shadowed(v *Version) bool { return v.config.Shadow != nil && v.config.Shadow.Share > 0 }
-
 // shadow lets another version run a copy of a request, if the configuration has a
 // shadow. It does not wait for the run.
 func (v *Version) shadow(signature string, inputs map[string]any) {
