@@ -50,22 +50,6 @@ type speech struct {
 	rows    int64   // chunks
 }
 
-// speechRound is one measurement of chunked_sequence, in frames of chunks a
-// second.
-type speechRound struct {
-	Ours    figures     `json:"ours"`
-	Frames  float64     `json:"frames_per_s"`
-	Returnn returnnRate `json:"returnn"`
-	Copy    float64     `json:"memcpy_frames_per_s"`
-}
-
-// returnnRate is what the script of RETURNN's side prints.
-type returnnRate struct {
-	FramesPerS float64 `json:"frames_per_s"`
-	Frames     int64   `json:"frames"`
-	Batches    int64   `json:"batches"`
-}
-
 // prepareSpeech makes the program, the data and RETURNN's environment.
 func prepareSpeech(ctx context.Context, s settings) (*speech, error) {
 	dir, err := filepath.Abs(s.dir)

@@ -33,12 +33,6 @@ const (
 	clusterTolerance = 1e-5
 )
 
-// clusterRound is one measurement of a training by several processes.
-type clusterRound struct {
-	Alone    trainRate `json:"alone"`
-	Together trainRate `json:"together"`
-}
-
 // prepareCluster makes the model, and measures and reports.
 func prepareCluster(ctx context.Context, ways sides, s settings, out io.Writer) (bool, error) {
 	t, err := prepareTraining(ctx, ways)

@@ -34,13 +34,6 @@ type compressed struct {
 	inflate []string // the program that only inflates, and its arguments
 }
 
-// compressedRound is one measurement of compressed files.
-type compressedRound struct {
-	Ours    figures    `json:"ours"`
-	Python  pythonRate `json:"python"`
-	Inflate float64    `json:"inflate_records_per_s"`
-}
-
 // prepareCompressed makes the files and compiles what inflates them.
 func prepareCompressed(ctx context.Context, s sides, o settings) (*compressed, error) {
 	z := &compressed{sides: s, records: o.records}

@@ -39,43 +39,6 @@ type converting struct {
 	out         string            // folder of what is written
 }
 
-// convertRound is one measurement of writing.
-type convertRound struct {
-	Structs       float64               `json:"structs_records_per_s"`
-	StructsPython pythonWritten         `json:"structs_python"`
-	StructsBare   bareRate              `json:"structs_plain"`
-	Tables        map[string]tableRound `json:"tables"` // key: the kind
-}
-
-// pythonWritten is what the script prints of structs.
-type pythonWritten struct {
-	pythonRate
-	Anew float64 `json:"anew_records_per_s"` // rate of the fastest way that makes a new Example for each record
-}
-
-// bareRate is what plain C++ prints.
-type bareRate struct {
-	Memory float64 `json:"memory_records_per_s"`
-	File   float64 `json:"file_records_per_s"`
-}
-
-// tableRound is one measurement of converting a table.
-type tableRound struct {
-	Rows    int64       `json:"rows"`
-	Seconds float64     `json:"seconds"`
-	Python  pythonTable `json:"python"`
-}
-
-// pythonTable is what the script prints of a table.
-type pythonTable struct {
-	Rows    int64              `json:"rows"`
-	Seconds float64            `json:"seconds"`
-	Way     string             `json:"way"`
-	Anew    float64            `json:"anew_records_per_s"` // rate of the first rows without reading, with a new Example for each
-	Reading map[string]float64 `json:"reading_s"`
-	Sample  map[string]float64 `json:"sample_s"`
-}
-
 // prepareConvert makes the program, the environment and the data.
 func prepareConvert(ctx context.Context, s settings) (*converting, error) {
 	dir, err := filepath.Abs(s.dir)

@@ -22,18 +22,6 @@ const (
 // seqVector is an element of the larger kind.
 type seqVector [128]float32
 
-// seqRates are elements/s.
-type seqRates struct {
-	Scalars float64 `json:"scalars"`
-	Vectors float64 `json:"vectors"`
-	Strings float64 `json:"strings"`
-}
-
-// seqRound is one measurement of live elements.
-type seqRound struct {
-	Ours, Python seqRates
-}
-
 // measureSeq takes one round.
 func measureSeq(ctx context.Context, p python) (r seqRound, err error) {
 	if r.Ours.Scalars, err = seqRate(ctx, int64(1), seqBatches); err != nil {

@@ -37,18 +37,6 @@ const (
 	kerasLossApart = 1e-5
 )
 
-// kerasRate is what the script prints of a model.
-type kerasRate struct {
-	Model     string  `json:"model"`
-	Error     string  `json:"error"`    // "": none
-	Worst     float64 `json:"worst_50"` // largest difference of the losses of one of the first 50 steps
-	StepsPerS float64 `json:"steps_per_s"`
-	Keras     float64 `json:"keras_steps_per_s"`
-
-	Memory      float64 `json:"memory"` // most bytes of the process
-	KerasMemory float64 `json:"keras_memory"`
-}
-
 // measureKeras takes one round, by the names of the models.
 func measureKeras(ctx context.Context, s sides) (map[string]kerasRate, error) {
 	var got []kerasRate

@@ -26,16 +26,6 @@ const (
 
 var liveShape = []int64{1, 8, 8}
 
-// latency is how long the median call takes.
-type latency struct {
-	P50S float64 `json:"p50_s"`
-}
-
-// liveRound is one measurement of small live predictions.
-type liveRound struct {
-	Ours, Bare, Python latency
-}
-
 // live measures small live predictions.
 type live struct {
 	model  *tfbridge.SavedModel

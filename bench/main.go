@@ -26,8 +26,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -37,21 +35,6 @@ import (
 	"strconv"
 	"time"
 )
-
-// settings are the values of the flags.
-type settings struct {
-	dir      string // everything that is made goes here
-	millrace string // the program; "" = built from this tree
-	python   string // an interpreter with TensorFlow; "" = a virtual environment
-	records  int
-	rounds   int
-	passes   int
-	tableMB  int // size of the tables to convert
-	strict   bool
-	only     string // "" = everything
-	setting  string // only settings of the sweep with this text in their names
-	overload time.Duration
-}
 
 // Values of -only.
 const (
@@ -118,14 +101,6 @@ func main() {
 	if s.strict && !met {
 		os.Exit(1)
 	}
-}
-
-// validate returns an error for a number that is not positive.
-func (s settings) validate() error {
-	if s.records < 1 || s.rounds < 1 || s.passes < 1 || s.tableMB < 1 {
-		return errors.New("-records, -rounds, -passes and -table-mb must be at least 1")
-	}
-	return nil
 }
 
 // run prepares, measures and reports. It returns whether every target is met.
@@ -255,88 +230,6 @@ func makeEnvironment(ctx context.Context, s settings) error {
 	return err
 }
 
-// parts are prepared before everything is measured.
-type parts struct {
-	training   *training
-	serving    *serving
-	compressed *compressed
-	records    *records
-	converting *converting
-}
-
-// everything measures and reports all there is.
-func everything(ctx context.Context, s settings, p *parts, out io.Writer) (bool, error) {
-	t := p.training
-	dump := append([]string{script, "dump", t.sides.python.data, "--take", strconv.Itoa(dumpedBatches)}, t.sides.python.extra...)
-	if err := t.sides.same(ctx, t.sides.millrace.first, dump...); err != nil {
-		return false, err
-	}
-	q, err := prepareSequences(ctx, t.sides)
-	if err != nil {
-		return false, err
-	}
-	l, err := prepareLive(ctx, t.sides)
-	if err != nil {
-		return false, err
-	}
-	defer l.close()
-	rounds, err := repeat(s.rounds, func() (r round, err error) {
-		if r, err = measure(ctx, t.sides); err != nil {
-			return r, err
-		}
-		if r.Compressed, err = p.compressed.measure(ctx); err != nil {
-			return r, err
-		}
-		if r.Records, err = p.records.measure(ctx); err != nil {
-			return r, err
-		}
-		if r.Convert, err = p.converting.measure(ctx); err != nil {
-			return r, err
-		}
-		if r.Sequences, err = q.measure(ctx); err != nil {
-			return r, err
-		}
-		if r.Live, err = l.measure(ctx); err != nil {
-			return r, err
-		}
-		if r.Seq, err = measureSeq(ctx, t.sides.python); err != nil {
-			return r, err
-		}
-		if r.Queues, err = measureQueues(ctx, t.sides.python); err != nil {
-			return r, err
-		}
-		if r.Training, err = t.measure(ctx); err != nil {
-			return r, err
-		}
-		if r.Keras, err = measureKeras(ctx, t.sides); err != nil {
-			return r, err
-		}
-		r.Serving, err = p.serving.measure(ctx)
-		return r, err
-	})
-	if err != nil {
-		return false, err
-	}
-	if err := writeResults(filepath.Join(s.dir, "results.json"), rounds); err != nil {
-		return false, err
-	}
-	return report(out, rounds, recordRows(p.records.kinds)), nil
-}
-
-// repeat takes rounds.
-func repeat(n int, measure func() (round, error)) ([]round, error) {
-	var rounds []round
-	for i := range n {
-		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, n)
-		r, err := measure()
-		if err != nil {
-			return nil, err
-		}
-		rounds = append(rounds, r)
-	}
-	return rounds, nil
-}
-
 // prepare makes whatever is missing and returns the two sides.
 func prepare(ctx context.Context, s settings) (sides, error) {
 	dir, err := filepath.Abs(s.dir)
@@ -357,13 +250,4 @@ func prepare(ctx context.Context, s settings) (sides, error) {
 		return sides{}, err
 	}
 	return sides{millrace: m, python: p}, nil
-}
-
-// writeResults writes all figures of all rounds to a file.
-func writeResults(path string, rounds []round) error {
-	text, err := json.MarshalIndent(rounds, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o666)
 }

@@ -42,17 +42,6 @@ func (m *millrace) bench(ctx context.Context, config string, args ...string) (f 
 	return f, err
 }
 
-// figures is what "millrace bench --json" prints.
-type figures struct {
-	Records      int64   `json:"records"`
-	Batches      int64   `json:"batches"`
-	Seconds      float64 `json:"seconds"`
-	RecordsPerS  float64 `json:"records_per_s"`
-	BytesPerS    float64 `json:"bytes_per_s"`
-	FirstBatchS  float64 `json:"first_batch_s"`
-	PeakRSSBytes int64   `json:"peak_rss_bytes"`
-}
-
 // What the checks of models and requests and the sandbox cost: the program of this tree and
 // the one of a commit before there were any, in turns, and how long it takes to confine a
 // process. Nothing here needs Python. A round takes half a minute.

@@ -108,20 +108,6 @@ func (p *python) run(ctx context.Context, result any, args ...string) error {
 	return runJSON(ctx, result, p.program, append(append([]string{script}, args...), p.extra...)...)
 }
 
-// pythonRate is the speed of the fastest of several ways.
-type pythonRate struct {
-	RecordsPerS float64            `json:"records_per_s"`
-	Way         string             `json:"way"`
-	Ways        map[string]float64 `json:"ways"`
-}
-
-// pythonStart is the time and memory of a start.
-type pythonStart struct {
-	Records      int64   `json:"records"`
-	FirstBatchS  float64 `json:"first_batch_s"`
-	PeakRSSBytes int64   `json:"peak_rss_bytes"`
-}
-
 // runJSON runs a program and decodes the JSON that it prints.
 func runJSON(ctx context.Context, result any, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)

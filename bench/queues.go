@@ -40,14 +40,6 @@ var queueWays = []queueWay{
 	{"one", 1, 0, 100}, {"several", 4, 0, 200}, {"up_to", 4, queueUpTo, 1000},
 }
 
-// queueRound is one measurement: records/s by the name of the way, and frames/s of the
-// providers of package datapipeline.
-type queueRound struct {
-	Ours      map[string]float64 `json:"millrace"`
-	Python    map[string]float64 `json:"python"`
-	Providers map[string]float64 `json:"providers"`
-}
-
 // measureQueues takes one round.
 func measureQueues(ctx context.Context, p python) (queueRound, error) {
 	r := queueRound{Ours: map[string]float64{}, Python: map[string]float64{}}

@@ -52,24 +52,6 @@ type records struct {
 	more    *recordsMore
 }
 
-// recordRound is one measurement of records.
-type recordRound struct {
-	Kinds map[string]*kindRound `json:"kinds"`
-	Exact figures               `json:"exact"`
-	Order figures               `json:"in_order"`
-
-	Buffered       figures    `json:"buffered"`
-	BufferedPython pythonRate `json:"buffered_python"`
-	moreRound
-}
-
-// kindRound is one measurement of a kind.
-type kindRound struct {
-	Ours   figures    `json:"ours"`
-	Python pythonRate `json:"python"`
-	Limit  float64    `json:"limit_records_per_s"`
-}
-
 // prepareRecords makes the files, compiles the limit, and checks that both sides give the
 // same batches.
 func prepareRecords(ctx context.Context, s sides) (*records, error) {

@@ -55,16 +55,6 @@ type recordsMore struct {
 	opening, shuffling string // configs
 }
 
-// moreRound is one round of these measurements.
-type moreRound struct {
-	JPEG        float64    `json:"jpeg_images_per_s"`
-	JPEGAlone   float64    `json:"jpeg_alone_images_per_s"` // without reading and batches
-	JPEGPython  pythonRate `json:"jpeg_python"`
-	Opening     figures    `json:"opening"`
-	State       float64    `json:"state_bytes"`
-	StatePython float64    `json:"python_state_bytes"`
-}
-
 // prepareMore makes what is missing.
 func prepareMore(ctx context.Context, s sides) (*recordsMore, error) {
 	dir := s.millrace.dir

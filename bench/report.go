@@ -30,45 +30,6 @@ func rate(v float64) string     { return fmt.Sprintf("%.0f records/s", v) }
 func seconds(v float64) string  { return fmt.Sprintf("%.2f s", v) }
 func megabyte(v float64) string { return fmt.Sprintf("%.0f MB", v/1e6) }
 
-// rows are the comparisons, those with targets first.
-var rows = []row{
-	{"read, against one Example parsed at a time",
-		func(r round) float64 { return r.Read.RecordsPerS },
-		func(r round) float64 { return r.PerRecord.RecordsPerS }, rate, target{atLeast: 5}},
-	{"read, against vectorised parsing",
-		func(r round) float64 { return r.Read.RecordsPerS },
-		func(r round) float64 { return r.Vectorised.RecordsPerS }, rate, target{atLeast: 1}},
-	{"predict, against a loop over the signature",
-		func(r round) float64 { return r.Predict.RecordsPerS },
-		func(r round) float64 { return r.Loop.RecordsPerS }, rate, target{atLeast: 1.2}},
-	{"start to first batch",
-		func(r round) float64 { return r.First.FirstBatchS },
-		func(r round) float64 { return r.Start.FirstBatchS }, seconds, target{atMost: 0.06, limit: 0.15}},
-	{"peak memory",
-		func(r round) float64 { return float64(r.First.PeakRSSBytes) },
-		func(r round) float64 { return float64(r.Start.PeakRSSBytes) }, megabyte, target{atMost: 0.65}},
-
-	{"read, against vectorised parsing of 8 batches, cut",
-		func(r round) float64 { return r.Read.RecordsPerS },
-		func(r round) float64 { return r.Regrouped.RecordsPerS }, rate, target{}},
-	{"start to first prediction",
-		func(r round) float64 { return r.Predict.FirstBatchS },
-		func(r round) float64 { return r.StartPredict.FirstBatchS }, seconds, target{}},
-	{"peak memory, predicting",
-		func(r round) float64 { return float64(r.Predict.PeakRSSBytes) },
-		func(r round) float64 { return float64(r.StartPredict.PeakRSSBytes) }, megabyte, target{}},
-}
-
-// report prints the table of everything, with the rows of records, and returns whether every
-// target is met.
-func report(out io.Writer, rounds []round, records []row) bool {
-	met := table(out, rounds, slices.Concat(rows, records, compressedRows(), convertRows(), liveRows(), seqRows(), queueRows(), sequenceRows(), trainRows(rounds), kerasRows(), servingRows()))
-	explainServing(out, rounds)
-	fmt.Fprintf(out, "Python's fastest ways: %s; %s; %s.\n",
-		rounds[0].PerRecord.Way, rounds[0].Vectorised.Way, rounds[0].Loop.Way)
-	return met
-}
-
 // table prints comparisons and returns whether every target is met. Figures are medians
 // over the rounds; a ratio is the median of the ratios of all rounds, because a
 // slowdown of the machine affects both figures of a round.

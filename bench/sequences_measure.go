@@ -18,23 +18,6 @@ type sequences struct {
 	fastest []string // Python's fastest way for each job, known after the first round
 }
 
-// sequenceRound is one measurement of the sequence loaders.
-type sequenceRound struct {
-	Windows map[string]*windowRound `json:"windows"` // key: a windowKey
-	Lists   figures                 `json:"lists"`
-	Single  pythonRate              `json:"python_lists_per_record"`
-	Batched pythonRate              `json:"python_lists_batched"`
-}
-
-// windowRound is one measurement of windows of a size and form.
-type windowRound struct {
-	Ours    figures    `json:"ours"`
-	Samples float64    `json:"samples_per_s"`
-	Slide   pythonRate `json:"python_slide"`  // samples/s; not of every kind
-	Chunks  pythonRate `json:"python_chunks"` // samples/s
-	Copy    float64    `json:"memcpy_samples_per_s"`
-}
-
 // windowKey names a form ("float", "raw") and a size.
 func windowKey(form string, size int) string { return form + "-" + strconv.Itoa(size) }
 
@@ -192,4 +175,39 @@ func copyWindows(to [][]float32, from []float32, size int) {
 		batch := to[k/windowBatch%len(to)]
 		copy(batch[k%windowBatch*size:][:size], from[k*size:])
 	}
+}
+
+func samplesRate(v float64) string { return fmt.Sprintf("%.4g Msamples/s", v/1e6) }
+
+// sequenceRows are the comparisons of the sequence loaders. The copies in
+// memory are in Python's column.
+func sequenceRows() []row {
+	var targeted, others []row
+	for _, form := range []string{"float", "raw"} {
+		for _, kind := range windowKinds {
+			at := func(r round) *windowRound { return r.Sequences.Windows[windowKey(form, kind.size)] }
+			name := fmt.Sprintf("windows of %d %s samples, ", kind.size, form)
+			ours := func(r round) float64 { return at(r).Samples }
+			if kind.slide > 0 {
+				targeted = append(targeted, row{name + "against a slide over samples", ours,
+					func(r round) float64 { return at(r).Slide.RecordsPerS }, samplesRate, target{atLeast: kind.slide}})
+			}
+			chunks := row{name + "against chunks cut up", ours,
+				func(r round) float64 { return at(r).Chunks.RecordsPerS }, samplesRate, target{atLeast: kind.chunks}}
+			if kind.chunks > 0 {
+				targeted = append(targeted, chunks)
+			} else {
+				others = append(others, chunks)
+			}
+			targeted = append(targeted, row{name + "against copies in memory", ours,
+				func(r round) float64 { return at(r).Copy }, samplesRate, target{atLeast: kind.copies}})
+		}
+	}
+	lists := func(r round) float64 { return r.Sequences.Lists.RecordsPerS }
+	targeted = append(targeted,
+		row{"padded lists, against one SequenceExample parsed at a time", lists,
+			func(r round) float64 { return r.Sequences.Single.RecordsPerS }, rate, target{atLeast: 4}},
+		row{"padded lists, against batched parsing", lists,
+			func(r round) float64 { return r.Sequences.Batched.RecordsPerS }, rate, target{atLeast: 1}})
+	return append(targeted, others...)
 }

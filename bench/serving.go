@@ -49,36 +49,6 @@ type serving struct {
 	bodies  [][]byte
 }
 
-// served is the result of a load.
-type served struct {
-	RequestsPerS float64 `json:"requests_per_s"`
-	P50S         float64 `json:"p50_s"`
-	P99S         float64 `json:"p99_s"`
-	// GeneratorS is the load generator's processor time per answer.
-	GeneratorS float64 `json:"generator_s"`
-	// ServerS is the processor time of the server and its workers per answer, where it was measured.
-	ServerS float64 `json:"server_s,omitempty"`
-}
-
-// servingRound is one measurement of the servers of one model.
-type servingRound struct {
-	Alone    served `json:"millrace_unbatched"`
-	Batched  served `json:"millrace"`
-	Half     served `json:"millrace_half_load"`
-	GRPC     served `json:"millrace_grpc"`
-	Python   served `json:"fastapi"`
-	PythonNP served `json:"fastapi_batched"`
-
-	// The same at a latency within servingLimit.
-	BatchedWithin  served `json:"millrace_within"`
-	PythonWithin   served `json:"fastapi_within"`
-	PythonNPWithin served `json:"fastapi_batched_within"`
-
-	// Same is the share of the batched answers that equal the unbatched ones to the
-	// last bit. TensorFlow computes one row by another algorithm than several.
-	Same float64 `json:"same_answers"`
-}
-
 // prepareServing makes the environment of Python's side, and the requests.
 func prepareServing(ctx context.Context, t *training) (*serving, error) {
 	s := &serving{program: t.sides.millrace.program, models: t.dir, batched: filepath.Join(t.sides.python.dir, "batching.config")}

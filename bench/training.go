@@ -44,22 +44,6 @@ var trainKinds = []trainKind{{"dense", 400, true}, {"convolution", 50, false}, {
 
 func (k trainKind) steps() int { return 10*k.epoch + 1 }
 
-// trainRate is the speed of a training.
-type trainRate struct {
-	StepsPerS float64 `json:"steps_per_s"`
-	Loss      float64 `json:"loss"` // loss of the last step
-}
-
-// trainRound is one measurement of the training of one model.
-type trainRound struct {
-	Ours        trainRate `json:"millrace"`
-	Checkpoints trainRate `json:"millrace_with_checkpoints"`
-	Loop        trainRate `json:"loop"`
-	Arithmetic  trainRate `json:"arithmetic"` // Python's, without input
-	Fit         trainRate `json:"fit"`
-	FitSeveral  trainRate `json:"fit_several"` // several steps in one call
-}
-
 // training measures training.
 type training struct {
 	sides
