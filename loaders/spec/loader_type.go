@@ -6,6 +6,18 @@ import (
 	"millrace/loaders/processing"
 )
 
+// LoaderType says how records become examples. Its values are those of the
+// key "type" in a loader config.
+type LoaderType string
+
+// The loader types.
+const (
+	Independent        LoaderType = "independent"         // each record is an example
+	ContinuousSequence LoaderType = "continuous_sequence" // windows of the joined records of a file
+	DiscreteSequence   LoaderType = "discrete_sequence"   // windows of whole records of a file
+	ChunkedSequence    LoaderType = "chunked_sequence"    // chunks of records, batched by a budget of frames
+)
+
 // loaderType declares a loader type: what its arguments are and how they are checked. A new
 // type is a file of package loadertype and one more entry of loaderTypes, with [own] of its
 // arguments.
@@ -76,28 +88,3 @@ func (a *ownArgs[T, A]) check(c *checker) {
 
 // own returns the keys that only the type has.
 func (a *ownArgs[T, A]) own() any { return &a.Own }
-
-// Config is a loader config as it is written. [ReadConfig] reads one.
-type Config struct {
-	decl.Object
-	Type LoaderType `json:"type" decl:"required" doc:"How records become examples."`
-	Args any        `json:"args" decl:"required,variant=type" doc:"The loader's arguments; type says which there are."` // *IndependentArgs, *ContinuousArgs, *DiscreteArgs or *ChunkedArgs
-}
-
-// Variants lists the arguments of each loader type.
-func (*Config) Variants(string) []decl.Variant {
-	var variants []decl.Variant
-	for _, t := range loaderTypes {
-		variants = append(variants, decl.Variant{Name: string(t.name), Doc: t.doc, New: func() any { return t.newArgs() }})
-	}
-	return variants
-}
-
-// CommonArgs returns the arguments that all loader types have, nil if args
-// are missing or no object.
-func (c *Config) CommonArgs() *CommonArgs {
-	if a, ok := c.Args.(loaderArgs); ok {
-		return a.common()
-	}
-	return nil
-}

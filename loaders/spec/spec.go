@@ -263,18 +263,6 @@ func (s *Spec) BatchRows() int64 {
 	return s.BatchSize
 }
 
-// LoaderType says how records become examples. Its values are those of the
-// key "type" in a loader config.
-type LoaderType string
-
-// The loader types.
-const (
-	Independent        LoaderType = "independent"         // each record is an example
-	ContinuousSequence LoaderType = "continuous_sequence" // windows of the joined records of a file
-	DiscreteSequence   LoaderType = "discrete_sequence"   // windows of whole records of a file
-	ChunkedSequence    LoaderType = "chunked_sequence"    // chunks of records, batched by a budget of frames
-)
-
 // BadRecords says how many bad records a run may skip.
 type BadRecords struct {
 	Number int64   // the limit; -1: Share is the limit
