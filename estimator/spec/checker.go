@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"millrace/diag"
 	"millrace/loaders/decl"
@@ -65,4 +66,21 @@ func reason(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// kept are tensors that a loader must give beside the inputs of a signature.
+type kept struct {
+	names []string
+	by    map[string]string // what needs a tensor; see loaders.CheckOptions.KeptFor
+}
+
+// add adds a tensor that something needs. A name that is "" or is there already adds nothing.
+func (k *kept) add(name, by string) {
+	if name == "" || slices.Contains(k.names, name) {
+		return
+	}
+	if k.by == nil {
+		k.by = map[string]string{}
+	}
+	k.names, k.by[name] = append(k.names, name), by
 }
