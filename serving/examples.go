@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"millrace/loaders"
 	"millrace/serving/internal/pipeline"
 	"millrace/tfbridge"
 )
@@ -10,7 +9,7 @@ import (
 const ExamplesInput = pipeline.Input
 
 // addLoader puts the model's loader, if it has one, in front of its signatures.
-func (v *Version) addLoader() (err error) {
+func addLoader(v *Version) (err error) {
 	v.meta = v.model.Saved().Program().MetaGraph
 	plan := v.server.options.Loaders[v.Name]
 	if plan == nil {
@@ -25,12 +24,4 @@ func (v *Version) addLoader() (err error) {
 	}
 	v.meta, err = pipeline.AddSignatures(v.meta, added)
 	return err
-}
-
-// Loader returns the plan of the loader in front of a signature, nil if there is none.
-func (v *Version) Loader(signature string) *loaders.Plan {
-	if !v.pipeline.Has(signature) {
-		return nil
-	}
-	return v.pipeline.Plan
 }

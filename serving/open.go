@@ -48,7 +48,7 @@ func (v *Version) loadOnce(ctx context.Context) error {
 		return err
 	}
 	v.model = model
-	if err := v.addLoader(); err != nil {
+	if err := addLoader(v); err != nil {
 		return errors.Join(err, v.close())
 	}
 	v.signatures = model.Signatures()

@@ -32,7 +32,7 @@ const shadowTime = 30 * time.Second
 
 // shadow lets another version run a copy of a request, if the configuration has a
 // shadow. It does not wait for the run.
-func (v *Version) shadow(signature string, inputs map[string]any) {
+func shadow(v *Version, signature string, inputs map[string]any) {
 	c := v.config.Shadow
 	if c == nil || rand.Float64() >= c.Share {
 		return

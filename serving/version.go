@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"millrace/graph"
+	"millrace/loaders"
 	"millrace/serving/batching"
 	"millrace/serving/internal/answers"
 	"millrace/serving/internal/pipeline"
@@ -149,4 +150,12 @@ func unloaded(v *Version) {
 	if m != nil && m.versions[v.Number] == v && v.aspired && v.err == nil && !s.closed {
 		m.versions[v.Number] = newIdle(s, m, v.Number, v.path)
 	}
+}
+
+// Loader returns the plan of the loader in front of a signature, nil if there is none.
+func (v *Version) Loader(signature string) *loaders.Plan {
+	if !v.pipeline.Has(signature) {
+		return nil
+	}
+	return v.pipeline.Plan
 }

@@ -47,7 +47,7 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 		ctx, span = tracing.Begin(ctx, h.options.Tracer, x.carrier(), "HTTP "+x.method())
 	}
 	call := &call{handler: h, exchange: x, ctx: ctx, began: began, span: span, scratch: h.getScratch()}
-	body, err := call.answer()
+	body, err := dispatch(call)
 	if call.steps != nil && err == nil {
 		x.stream(h.options.EnableCORS, func(send func([]byte) error) { sendSteps(call, send) })
 		return
@@ -55,8 +55,8 @@ func (h *handler) serve(ctx context.Context, x exchange) {
 	call.finish(call.reply(body, err), err)
 }
 
-// answer returns the body of the answer. A panic becomes an error.
-func (c *call) answer() (body []byte, err error) {
+// dispatch returns the body of the answer. A panic becomes an error.
+func dispatch(c *call) (body []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.options.Logger.ErrorContext(c.ctx, "panic", slog.String("path", c.path()), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))

@@ -330,7 +330,7 @@ func TestPanicIsLogged(t *testing.T) {
 	if w.Code != 500 || !strings.Contains(w.Body.String(), "the request made the server panic") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	for _, want := range []string{"level=ERROR msg=panic", "path=/v1/models/m:predict", "nil pointer dereference", "handler.go"} {
+	for _, want := range []string{"level=ERROR msg=panic", "path=/v1/models/m:predict", "nil pointer dereference", "dispatch.go"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &log)
 		}
