@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"millrace/estimator"
 	"millrace/estimator/run"
 	"millrace/internal/base/atomicfile"
 	"millrace/internal/tool/report"
@@ -68,4 +70,15 @@ func (p *program) report(dirs []string, out string, asJSON bool) error {
 		return err
 	}
 	return p.Printf("%s\n", text)
+}
+
+// metricText writes the metrics that are numbers: " accuracy 0.97 loss 0.1".
+func metricText(e *estimator.Evaluation) string {
+	text := ""
+	for _, name := range e.Names {
+		if v := e.Values[name]; v.Matrix == nil {
+			text += fmt.Sprintf(" %s %.5g", name, v.Number)
+		}
+	}
+	return text
 }

@@ -83,3 +83,7 @@ func restartable(status syscall.WaitStatus) (code int, reason string) {
 	}
 	return status.ExitStatus(), ""
 }
+
+// trainGrace is how long the last step and the last checkpoint of a training
+// may take after the first signal.
+const trainGrace = 30 * time.Second

@@ -103,10 +103,6 @@ result depends on the order of threads are not used.`,
 	return c
 }
 
-// trainGrace is how long the last step and the last checkpoint of a training
-// may take after the first signal.
-const trainGrace = 30 * time.Second
-
 // train trains.
 func (p *program) train(ctx context.Context, config string, flags *trainFlags) error {
 	settings := deterministic()
@@ -217,17 +213,6 @@ func lastStep(config, data int64) int64 {
 
 // seconds writes a number of seconds.
 func seconds(s float64) string { return figures.Seconds(time.Duration(s * float64(time.Second))) }
-
-// metricText writes the metrics that are numbers: " accuracy 0.97 loss 0.1".
-func metricText(e *estimator.Evaluation) string {
-	text := ""
-	for _, name := range e.Names {
-		if v := e.Values[name]; v.Matrix == nil {
-			text += fmt.Sprintf(" %s %.5g", name, v.Number)
-		}
-	}
-	return text
-}
 
 // classText prints the figures of the classes that have names, one line for each class.
 func classText(e *estimator.Evaluation) string {
