@@ -78,6 +78,7 @@ var sources = sync.OnceValues(func() ([]*source, error) {
 		return nil, err
 	}
 	var all []*source
+	fset := token.NewFileSet() // one for all: the packages can be checked together
 	for _, p := range paths {
 		if path.Ext(p) != ".go" || strings.Contains("/"+p, "/testdata/") {
 			continue
@@ -86,17 +87,23 @@ var sources = sync.OnceValues(func() ([]*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &source{path: p, text: text, fset: token.NewFileSet()}
-		s.file, err = parser.ParseFile(s.fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
+		s, err := newSource(fset, p, text)
 		if err != nil {
 			return nil, err
 		}
-		head, _, _ := bytes.Cut(text, []byte("\npackage "))
-		s.generated = generatedLine.Match(head)
 		all = append(all, s)
 	}
 	return all, nil
 })
+
+// newSource parses a file.
+func newSource(fset *token.FileSet, p string, text []byte) (s *source, err error) {
+	s = &source{path: p, text: text, fset: fset}
+	s.file, err = parser.ParseFile(fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
+	head, _, _ := bytes.Cut(text, []byte("\npackage "))
+	s.generated = generatedLine.Match(head)
+	return s, err
+}
 
 // each calls f for every Go file.
 func each(t *testing.T, f func(s *source)) {
