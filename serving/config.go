@@ -71,6 +71,17 @@ type ShadowConfig struct {
 	Share float64 // share of the requests, from 0 to 1
 }
 
+// SequenceConfig makes a signature of a model the step of a sequence, for [NewSequence].
+type SequenceConfig struct {
+	Signature string            // "" stands for [graph.DefaultSignature]
+	Feedback  map[string]string // the input of the next step that each named output becomes
+	// EndOutput is an output of bools or integers. A sequence ends after the step in which
+	// all of its elements are EndValue, where 1 stands for true. "": no output ends it.
+	EndOutput string
+	EndValue  int64
+	MaxSteps  int // most steps of a sequence; 0: DefaultMaxSteps
+}
+
 // VersionPolicy selects the versions to serve among those in the base path. The zero
 // value selects the latest.
 type VersionPolicy struct {
@@ -303,17 +314,6 @@ type ModelSpec struct {
 	Label   string
 
 	HasVersion bool // Version is given, even if it is 0
-}
-
-// SequenceConfig makes a signature of a model the step of a sequence, for [NewSequence].
-type SequenceConfig struct {
-	Signature string            // "" stands for [graph.DefaultSignature]
-	Feedback  map[string]string // the input of the next step that each named output becomes
-	// EndOutput is an output of bools or integers. A sequence ends after the step in which
-	// all of its elements are EndValue, where 1 stands for true. "": no output ends it.
-	EndOutput string
-	EndValue  int64
-	MaxSteps  int // most steps of a sequence; 0: DefaultMaxSteps
 }
 
 // checkSequenceConfigs returns an error for a configuration of sequences that fits no model.

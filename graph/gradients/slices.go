@@ -21,6 +21,19 @@ import (
 // variable that a model also uses as a whole has a derivative of both kinds; they are
 // added up to a dense one, as Python does.
 
+// Variable is a resource variable that opened outputs depend on.
+type Variable struct {
+	Name   string          // its shared name, or the name of its node if it has none
+	Node   string          // the name of its node in the model's graph
+	Handle tfbridge.Output // handle from the model's own VarHandleOp
+	Value  tfbridge.Output // the value that the outputs are computed from
+	DType  tfbridge.DataType
+	Shape  tfbridge.Shape
+}
+
+// Trainable reports whether the variable has floating-point values.
+func (v Variable) Trainable() bool { return trainable(v.DType) }
+
 // Gradient is the derivative with respect to a variable.
 type Gradient struct {
 	// Value has the variable's shape; the zero Output means that there is no
@@ -123,16 +136,3 @@ func (w *walk) gradient(v Variable) Gradient {
 	}
 	return Gradient{Value: graph.Add(w.scope, whole, rows.Dense(w.scope, v))}
 }
-
-// Variable is a resource variable that opened outputs depend on.
-type Variable struct {
-	Name   string          // its shared name, or the name of its node if it has none
-	Node   string          // the name of its node in the model's graph
-	Handle tfbridge.Output // handle from the model's own VarHandleOp
-	Value  tfbridge.Output // the value that the outputs are computed from
-	DType  tfbridge.DataType
-	Shape  tfbridge.Shape
-}
-
-// Trainable reports whether the variable has floating-point values.
-func (v Variable) Trainable() bool { return trainable(v.DType) }

@@ -37,6 +37,15 @@ import (
 // stateMagic is the first line of a saved state.
 const stateMagic = "millrace loader state 1\n"
 
+// position is the state of a run that can begin at any example.
+type position struct {
+	Data   string `json:"data"`   // digest of all records
+	Epoch  int64  `json:"epoch"`  // from 0
+	Record int64  `json:"record"` // position in the shard's order of the epoch; where the plan replays, elements of the epoch
+	Shard  int64  `json:"shard"`
+	Shards int64  `json:"shards"`
+}
+
 // stateHeader identifies the plan of a saved state, and the position of its
 // run.
 type stateHeader struct {
@@ -168,15 +177,6 @@ func stateError(p *plan.Plan, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
 	e.Loader = p.Path
 	return e
-}
-
-// position is the state of a run that can begin at any example.
-type position struct {
-	Data   string `json:"data"`   // digest of all records
-	Epoch  int64  `json:"epoch"`  // from 0
-	Record int64  `json:"record"` // position in the shard's order of the epoch; where the plan replays, elements of the epoch
-	Shard  int64  `json:"shard"`
-	Shards int64  `json:"shards"`
 }
 
 // keepsIterator reports whether states have the state of tf.data's iterator.

@@ -155,6 +155,36 @@ const (
 	ElementCount MeasureKind = "elements" // int64, how many elements the tensor has; no config names it, package plan adds it to measure padding
 )
 
+// BadRecords says how many bad records a run may skip.
+type BadRecords struct {
+	Number int64   // the limit; -1: Share is the limit
+	Share  float64 // share of the records, from 0 to 1
+	Text   string  // the limit in the words of the config
+}
+
+// Limit returns how many of the given number of records may be skipped.
+func (b *BadRecords) Limit(records int64) int64 {
+	if b.Number >= 0 {
+		return b.Number
+	}
+	return int64(b.Share * float64(records))
+}
+
+// Service is the data service of a loader.
+type Service struct {
+	Address        string `json:"address"`
+	BlockBytes     int64  `json:"block_bytes"`
+	BufferedBlocks int64  `json:"buffered_blocks"`
+	WaitMS         int64  `json:"wait_ms"`
+}
+
+// ModelNames are the input and output tensors of a model.
+type ModelNames struct {
+	Inputs  []string
+	Outputs []string
+	Specs   map[string]TensorSpec // tensors by name, where dtype and shape are known; a nil Shape is of unknown rank
+}
+
 // Pad is the padding of one tensor.
 type Pad struct {
 	Tensor string
@@ -261,34 +291,4 @@ func (s *Spec) BatchRows() int64 {
 		return -1
 	}
 	return s.BatchSize
-}
-
-// BadRecords says how many bad records a run may skip.
-type BadRecords struct {
-	Number int64   // the limit; -1: Share is the limit
-	Share  float64 // share of the records, from 0 to 1
-	Text   string  // the limit in the words of the config
-}
-
-// Limit returns how many of the given number of records may be skipped.
-func (b *BadRecords) Limit(records int64) int64 {
-	if b.Number >= 0 {
-		return b.Number
-	}
-	return int64(b.Share * float64(records))
-}
-
-// Service is the data service of a loader.
-type Service struct {
-	Address        string `json:"address"`
-	BlockBytes     int64  `json:"block_bytes"`
-	BufferedBlocks int64  `json:"buffered_blocks"`
-	WaitMS         int64  `json:"wait_ms"`
-}
-
-// ModelNames are the input and output tensors of a model.
-type ModelNames struct {
-	Inputs  []string
-	Outputs []string
-	Specs   map[string]TensorSpec // tensors by name, where dtype and shape are known; a nil Shape is of unknown rank
 }
