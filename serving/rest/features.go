@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"millrace"
 	"millrace/loaders"
@@ -210,30 +209,4 @@ func eachElement(v example.Feature, f *spec.Feature) []example.Feature {
 		all = append(all, one)
 	}
 	return all
-}
-
-// addValue takes a value of a feature. The first value decides the kind of all: strings
-// or bytes, whole numbers, or floats, which have a decimal point or an exponent or are
-// not finite.
-func addValue(s *scanner, name string, f *example.Feature) error {
-	switch c := s.peek(); c {
-	case '"', '{':
-		raw, err := s.bytesValue(c)
-		if err != nil {
-			return err
-		}
-		if !become(f, example.Bytes) {
-			return mixed(s, name)
-		}
-		f.Bytes = append(f.Bytes, raw)
-		return nil
-	}
-	text, err := s.scalar()
-	if err != nil {
-		return err
-	}
-	if strings.ContainsAny(string(text), ".eEN") || strings.Contains(string(text), "Inf") {
-		return addFloat(s, name, f, string(text))
-	}
-	return addInt(s, name, f, string(text))
 }
