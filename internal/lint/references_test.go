@@ -129,7 +129,7 @@ type f struct{ Size, limit int; other.T }
 func (x f) g(size int) int { limit := x.Size; other.Close(); return limit + x.limit }`,
 		"method.go": `package p
 func h(c closer) { c.Close() }
-func i(u *U) { u.Close(); u.Size(); limit() }`,
+func i(u *U) { u.Close(); u.Size(); limit(); u.Shown++ }`,
 	}
 	fset := token.NewFileSet()
 	var all []*source
