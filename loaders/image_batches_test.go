@@ -72,7 +72,8 @@ func TestImagesOfABatch(t *testing.T) {
 	size := func(h, w int) fixture.Object { return fixture.Object{"size": []int{h, w}} }
 	mean := fixture.Object{"mean": []float64{124, 116.5, 104}, "std": []float64{58.4, 57.1, 57.375}}
 	for name, steps := range map[string][]fixture.Object{
-		"training": {imageStep("decode_image", nil), imageStep("random_resized_crop", size(24, 23)), imageStep("random_flip_left_right", nil), imageStep("normalize", mean)},
+		"training": {imageStep("decode_image", nil), imageStep("random_resized_crop", size(24, 23)), imageStep("random_flip_left_right", nil),
+			imageStep("random_brightness", fixture.Object{"max_delta": 31.7}), imageStep("normalize", mean)},
 		"evaluation": {imageStep("decode_image", nil), imageStep("resize", size(26, 33)), imageStep("center_crop", size(23, 20)),
 			imageStep("scale", fixture.Object{"factor": 1 / 127.5, "offset": -1})},
 		"mirrored twice": {imageStep("decode_image", nil), imageStep("random_resized_crop", fixture.Object{"size": []int{9, 40}, "scale": []float64{0.5, 1}, "ratio": []float64{0.2, 6}}),
@@ -112,7 +113,8 @@ func TestImagesOneAtATime(t *testing.T) {
 	named := func(s fixture.Object, key, name string) fixture.Object { s[key] = name; return s }
 	for name, steps := range map[string][]fixture.Object{
 		"another method":    {imageStep("decode_image", nil), imageStep("resize", fixture.Object{"size": []int{6, 5}, "method": "bicubic"})},
-		"another random":    {imageStep("decode_image", nil), imageStep("resize", size), imageStep("random_brightness", fixture.Object{"max_delta": 0.2})},
+		"another random":    {imageStep("decode_image", nil), imageStep("resize", size), imageStep("random_contrast", fixture.Object{"lower": 0.2, "upper": 1.5})},
+		"brighter at last":  {imageStep("decode_image", nil), imageStep("resize", size), imageStep("scale", fixture.Object{"factor": 2}), imageStep("random_brightness", fixture.Object{"max_delta": 0.2})},
 		"read twice":        {imageStep("decode_image", nil), named(imageStep("resize", size), "to_name", "small"), named(imageStep("random_crop", size), "to_name", "part"), imageStep("drop", nil)},
 		"made elsewhere":    {imageStep("decode_image", nil), named(imageStep("resize", size), "to_name", "small"), imageStep("cast", fixture.Object{"dtype": "float32"}), imageStep("drop", nil)},
 		"cut after mirrors": {imageStep("decode_image", nil), imageStep("resize", size), imageStep("random_flip_up_down", nil), imageStep("center_crop", fixture.Object{"size": []int{3, 4}})},

@@ -24,28 +24,28 @@ MILLRACE_WIDE void ToFloats(const uint8_t* __restrict in, int64_t n,
 }
 
 MILLRACE_WIDE void Mix(const float* top, const float* bottom, float share,
-                       int64_t n, float* __restrict out) {
+                       float added, int64_t n, float* __restrict out) {
   for (int64_t i = 0; i < n; ++i) {
-    out[i] = top[i] + (bottom[i] - top[i]) * share;
+    out[i] = (top[i] + (bottom[i] - top[i]) * share) + added;
   }
 }
 
 MILLRACE_WIDE void MixAndNormalize(const float* top, const float* bottom,
-                                   float share, const float* mean,
+                                   float share, float added, const float* mean,
                                    const float* std, int64_t n,
                                    float* __restrict out) {
   for (int64_t i = 0; i < n; ++i) {
-    const float x = top[i] + (bottom[i] - top[i]) * share;
+    const float x = (top[i] + (bottom[i] - top[i]) * share) + added;
     out[i] = (x - mean[i]) / std[i];
   }
 }
 
 MILLRACE_WIDE void MixAndScale(const float* top, const float* bottom,
-                               float share, const float* factor,
+                               float share, float added, const float* factor,
                                const float* offset, int64_t n,
                                float* __restrict out) {
   for (int64_t i = 0; i < n; ++i) {
-    const float x = top[i] + (bottom[i] - top[i]) * share;
+    const float x = (top[i] + (bottom[i] - top[i]) * share) + added;
     out[i] = x * factor[i] + offset[i];
   }
 }
@@ -130,7 +130,7 @@ const float* ImageResizer::Row(const Pixels& in, int64_t y, int64_t other) {
 }
 
 void ImageResizer::Run(const Pixels& in, bool mirrored, bool flipped,
-                       float* out) {
+                       float added, float* out) {
   Widths(in, mirrored);
   values_.resize(in.width * form_.channels + kBehind);
   row_of_[0] = row_of_[1] = -1;
@@ -143,14 +143,15 @@ void ImageResizer::Run(const Pixels& in, bool mirrored, bool flipped,
     float* to = out + (flipped ? form_.rows - 1 - y : y) * n;
     switch (form_.change) {
       case ImageForm::Change::kNone:
-        Mix(top, bottom, b.share, n, to);
+        Mix(top, bottom, b.share, added, n, to);
         break;
       case ImageForm::Change::kNormalize:
-        MixAndNormalize(top, bottom, b.share, first_.data(), second_.data(), n,
-                        to);
+        MixAndNormalize(top, bottom, b.share, added, first_.data(),
+                        second_.data(), n, to);
         break;
       case ImageForm::Change::kScale:
-        MixAndScale(top, bottom, b.share, first_.data(), second_.data(), n, to);
+        MixAndScale(top, bottom, b.share, added, first_.data(), second_.data(),
+                    n, to);
         break;
     }
   }

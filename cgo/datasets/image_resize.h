@@ -56,8 +56,10 @@ class ImageResizer {
   explicit ImageResizer(const ImageForm& form);
 
   // Writes form.size() values. The mirrored image has left and right
-  // exchanged, and the flipped one top and bottom.
-  void Run(const Pixels& in, bool mirrored, bool flipped, float* out);
+  // exchanged, and the flipped one top and bottom. added is added to each
+  // resized value before it is changed.
+  void Run(const Pixels& in, bool mirrored, bool flipped, float added,
+           float* out);
 
  private:
   // Where a pixel of the result lies between two pixels of the image.

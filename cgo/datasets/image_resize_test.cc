@@ -71,9 +71,10 @@ TEST(ImageResizer, EveryForm) {
     for (uint8_t& b : bytes) b = static_cast<uint8_t>(draw(0, 255));
     in.data = bytes.data();
 
+    const float added = draw(0, 1) == 0 ? 0 : draw(-99, 99) / 7.0f;
     const bool mirrored = draw(0, 1) == 1, flipped = draw(0, 1) == 1;
     std::vector<float> out(form.size() + 1, 1e9f);
-    ImageResizer(form).Run(in, mirrored, flipped, out.data());
+    ImageResizer(form).Run(in, mirrored, flipped, added, out.data());
     EXPECT_EQ(out.back(), 1e9f) << "wrote too much";
     int64_t i = 0;
     for (int64_t y = 0; y < form.rows; ++y) {
@@ -82,6 +83,7 @@ TEST(ImageResizer, EveryForm) {
           const int64_t row = flipped ? form.rows - 1 - y : y;
           const int64_t column = mirrored ? form.columns - 1 - x : x;
           float want = Value(in, form, form.top + row, form.left + column, c);
+          want += added;
           if (form.change == ImageForm::Change::kNormalize) {
             want = (want - Number(form.first, c)) / Number(form.second, c);
           } else if (form.change == ImageForm::Change::kScale) {

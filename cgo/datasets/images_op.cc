@@ -177,6 +177,9 @@ class Decoders {
   Tensor boxes_, covered_;
 };
 
+// Augment is what is drawn of a resized image.
+enum class Augment { kRows, kColumns, kBrightness };
+
 class ImagesOp : public OpKernel {
  public:
   explicit ImagesOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
@@ -193,7 +196,14 @@ class ImagesOp : public OpKernel {
     OP_REQUIRES_OK(ctx, ctx->GetAttr("ratio", &ratio));
     draws_ = !scale.empty();
     if (draws_) OP_REQUIRES_OK(ctx, decoders_.MakeDraw(ctx, scale, ratio));
-    OP_REQUIRES_OK(ctx, ctx->GetAttr("flips", &flips_));
+    std::vector<std::string> augment;
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("augment", &augment));
+    for (const std::string& kind : augment) {
+      augment_.push_back(kind == "rows"      ? Augment::kRows
+                         : kind == "columns" ? Augment::kColumns
+                                             : Augment::kBrightness);
+    }
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("max_delta", &max_delta_));
     OP_REQUIRES_OK(
         ctx,
         chance_.Make(ctx, &NodeDefBuilder("chance", "StatelessRandomUniform")
@@ -209,7 +219,7 @@ class ImagesOp : public OpKernel {
                 absl::InvalidArgumentError("contents must be a vector"));
     const int64_t n = contents.NumElements();
     const int64_t draws =
-        (draws_ ? 1 : 0) + static_cast<int64_t>(flips_.size());
+        (draws_ ? 1 : 0) + static_cast<int64_t>(augment_.size());
     OP_REQUIRES(ctx, draws == 0 || seeds.shape() == TensorShape({draws, n, 2}),
                 absl::InvalidArgumentError(absl::StrCat(
                     "seeds must be pairs of ", draws, " draws for ", n,
@@ -303,14 +313,28 @@ class ImagesOp : public OpKernel {
     alone.scalar<tstring>()().assign_as_view(bytes);
     Decoded image;
     TF_RETURN_IF_ERROR(Decode(ctx, alone, bytes, seeds, i, &image));
-    bool turned[2] = {false, false};  // top and bottom, left and right
-    for (size_t k = 0; k < flips_.size(); ++k) {
-      std::vector<Tensor> chance;
+    bool flipped = false, mirrored = false;
+    float added = 0;
+    for (size_t k = 0; k < augment_.size(); ++k) {
+      std::vector<Tensor> drawn;
       TF_RETURN_IF_ERROR(chance_.Run(
-          ctx, {Vector({}), Seed(seeds, (draws_ ? 1 : 0) + k, i)}, &chance));
-      if (chance[0].scalar<float>()() < 0.5f) turned[flips_[k]] ^= true;
+          ctx, {Vector({}), Seed(seeds, (draws_ ? 1 : 0) + k, i)}, &drawn));
+      const float chance = drawn[0].scalar<float>()();
+      switch (augment_[k]) {
+        case Augment::kRows:
+          flipped ^= chance < 0.5f;
+          break;
+        case Augment::kColumns:
+          mirrored ^= chance < 0.5f;
+          break;
+        case Augment::kBrightness: {
+          const float range = chance * (max_delta_ - -max_delta_);
+          added = range + -max_delta_;
+          break;
+        }
+      }
     }
-    resizer->Run(image.part, turned[1], turned[0], out);
+    resizer->Run(image.part, mirrored, flipped, added, out);
     return absl::OkStatus();
   }
 
@@ -351,7 +375,8 @@ class ImagesOp : public OpKernel {
   ImageForm form_;
   Decoders decoders_;
   bool draws_ = false;
-  std::vector<int32_t> flips_;
+  std::vector<Augment> augment_;
+  float max_delta_ = 0;
   InnerKernel chance_;
 };
 

@@ -646,7 +646,8 @@ REGISTER_OP("MillraceImages")
     .Attr("ratio: list(float) = []")
     .Attr("size: list(int) >= 2")
     .Attr("window: list(int) >= 4")
-    .Attr("flips: list(int) = []")
+    .Attr("augment: list({'rows', 'columns', 'brightness'}) = []")
+    .Attr("max_delta: float = 0")
     .Attr("change: {'', 'normalize', 'scale'} = ''")
     .Attr("first: list(float) = []")
     .Attr("second: list(float) = []")
@@ -672,7 +673,7 @@ The values are those of DecodeImage, StatelessSampleDistortedBoundingBox, Slice,
 ResizeBilinear with half_pixel_centers, ReverseV2 and of arithmetic in float32.
 
 seeds: A pair for each draw and image, [draws, images, 2]: for the part that is
-  taken, if scale is given, and for each of flips.
+  taken, if scale is given, and for each of augment.
 step: The name of the step that decodes, for messages.
 channels: Of the images.
 limit: Bytes that a decoded image may take.
@@ -681,8 +682,9 @@ scale: The least and the greatest share of an image that is taken. Empty: the
 ratio: The least and the greatest ratio of width and height of the part.
 size: To which the part is resized, height and width.
 window: What is taken of that: top, left, height and width.
-flips: Axes that are reversed, or not, by even chances: 0 the rows, 1 the
-  columns.
+augment: What is drawn, in order: whether the rows or the columns are reversed,
+  by even chances, and for brightness a number that is added to all values.
+max_delta: The largest of these numbers; the least one is its negative.
 change: What is computed of each value x: '', 'normalize', (x - first) / second,
   or 'scale', x * first + second.
 )doc");

@@ -19,8 +19,11 @@ type Images struct {
 	Size   [2]int64 // to which the part is resized: height and width
 	Window [4]int64 // the part of the resized image that is made: top, left, height, width
 
-	// Flips are axes, each reversed by even chances: 0 the rows, 1 the columns.
-	Flips []int64
+	// Augment is what is drawn of the resized image, in order: "rows" and "columns" reverse an axis by even
+	// chances, and "brightness" adds a number from -MaxDelta up to MaxDelta to all values. Brightness is
+	// there once at most, and before Change.
+	Augment  []string
+	MaxDelta float32
 
 	// Change is what is computed of each value x: "", "normalize", (x - First) / Second, or
 	// "scale", x * First + Second. Both have a number, or one for each channel.
@@ -28,9 +31,9 @@ type Images struct {
 	First, Second []float32
 }
 
-// Draws returns how many pairs of seeds an image needs: for the part, and for each of Flips.
+// Draws returns how many pairs of seeds an image needs: for the part, and for each of Augment.
 func (m *Images) Draws() int {
-	n := len(m.Flips)
+	n := len(m.Augment)
 	if m.Scale != nil {
 		n++
 	}
@@ -57,7 +60,7 @@ func (m *Images) Build(s *graph.Scope, step string, contents tfbridge.Output, se
 	}
 	return s.Op1(opImages, attrs{
 		"step": step, "channels": m.Channels, "limit": limit, "scale": floats(m.Scale), "ratio": floats(m.Ratio),
-		"size": m.Size[:], "window": m.Window[:], "flips": append([]int64{}, m.Flips...),
+		"size": m.Size[:], "window": m.Window[:], "augment": append([]string{}, m.Augment...), "max_delta": m.MaxDelta,
 		"change": m.Change, "first": floats(m.First), "second": floats(m.Second),
 	}, contents, all)
 }

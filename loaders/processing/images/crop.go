@@ -43,7 +43,7 @@ func withChannels(b *processing.Site, hw tfbridge.Output, channels int32) tfbrid
 // window adds the cut of the middle of a resized image, which is at least as large. It takes other
 // pixels where the image is mirrored before.
 func window(m *processing.Images, hw [2]int32) bool {
-	if !processing.Resized(m) || len(m.Flips) > 0 {
+	if !processing.Resized(m) || len(m.Augment) > 0 {
 		return false
 	}
 	for i, n := range hw {

@@ -2,6 +2,7 @@ package images
 
 import (
 	"fmt"
+	"slices"
 
 	"millrace/graph/image"
 	"millrace/loaders/decl"
@@ -21,7 +22,15 @@ func (a *RandomBrightnessArgs) Check(c *processing.Context) processing.Step {
 	if a.At == nil || a.Bad("max_delta") || !ok {
 		return nil
 	}
-	return processing.Fold{What: fmt.Sprintf("up to %v", a.MaxDelta), To: t.Tensor, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
+	pixels := func(m *processing.Images) bool {
+		const kind = "brightness"
+		if !processing.Resized(m) || m.Change != "" || slices.Contains(m.Augment, kind) {
+			return false
+		}
+		m.Augment, m.MaxDelta = append(m.Augment, kind), float32(a.MaxDelta)
+		return true
+	}
+	return processing.Fold{What: fmt.Sprintf("up to %v", a.MaxDelta), To: t.Tensor, Pixels: pixels, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 		return image.New(b.Scope, in[0]).RandomBrightness(float32(a.MaxDelta), b.Seed).Output()
 	}}
 }

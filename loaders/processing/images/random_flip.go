@@ -8,7 +8,7 @@ import (
 )
 
 // randomFlip returns a step that flips an axis of an image with probability one half.
-func randomFlip(c *processing.Context, axis int64, flip func(image.Image) image.Image) processing.Step {
+func randomFlip(c *processing.Context, axis string, flip func(image.Image) image.Image) processing.Step {
 	t, ok := imageIn(c)
 	if !ok {
 		return nil
@@ -17,7 +17,7 @@ func randomFlip(c *processing.Context, axis int64, flip func(image.Image) image.
 		if !processing.Resized(m) {
 			return false
 		}
-		m.Flips = append(m.Flips, axis)
+		m.Augment = append(m.Augment, axis)
 		return true
 	}
 	return processing.Fold{To: t.Tensor, Pixels: pixels, Func: func(b *processing.Site, in []tfbridge.Output) tfbridge.Output {

@@ -11,5 +11,5 @@ type RandomFlipLeftRightArgs struct{ decl.Object }
 
 // Check returns a step that is tf.image.stateless_random_flip_left_right.
 func (*RandomFlipLeftRightArgs) Check(c *processing.Context) processing.Step {
-	return randomFlip(c, 1, image.Image.FlipLeftRight)
+	return randomFlip(c, "columns", image.Image.FlipLeftRight)
 }

@@ -11,5 +11,5 @@ type RandomFlipUpDownArgs struct{ decl.Object }
 
 // Check returns a step that is tf.image.stateless_random_flip_up_down.
 func (*RandomFlipUpDownArgs) Check(c *processing.Context) processing.Step {
-	return randomFlip(c, 0, image.Image.FlipUpDown)
+	return randomFlip(c, "rows", image.Image.FlipUpDown)
 }
