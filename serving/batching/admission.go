@@ -25,7 +25,8 @@ order, and in time.
 What was considered: CoDel drops requests after they have waited, and needs a target that suits
 the model; serving the newest first answers some in time and starves the others.
 
-Requests with a lower priority wait behind all others, and may fill half of the queue.
+Requests with a lower priority wait behind all others, and may fill half of the queue. Their rows do
+not count for the wait of the others.
 */
 
 // Priority is the priority of a request; larger numbers are served first. Any number is
@@ -77,8 +78,11 @@ func (q *queue) late(rows int64, priority Priority, deadline time.Time) error {
 		return nil
 	}
 	ahead := q.rows
-	if priority > NormalPriority {
+	switch {
+	case priority > NormalPriority:
 		ahead = 0 // most of them wait for it
+	case priority == NormalPriority:
+		ahead -= q.later
 	}
 	wait := time.Duration((float64(ahead) + float64(q.inBatches)/2) * q.costs.row)
 	switch {

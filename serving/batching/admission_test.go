@@ -132,3 +132,44 @@ func TestPriorities(t *testing.T) {
 		t.Errorf("the order is %v, want %v", order, want)
 	}
 }
+
+// Background work that waits has no request of normal priority refused, neither because of MaxQueueDelay nor of its
+// deadline, and none of it comes in beyond MaxQueueDelay.
+func TestBackgroundWorkIsNotAhead(t *testing.T) {
+	m := gated()
+	b := newBatcher(t, m, Options{MaxBatchSize: 1, MaxEnqueuedBatches: 100, MaxQueueDelay: time.Minute})
+	answers := []<-chan answer{ask(t.Context(), b, []float32{0})}
+	<-m.began
+	b.options.Scheduler.mu.Lock()
+	b.queue.costs.row, b.queue.costs.batches = float64(20*time.Second), enoughBatches
+	b.options.Scheduler.mu.Unlock()
+	low := WithPriority(t.Context(), LowPriority)
+	for i := range 3 {
+		answers = append(answers, ask(low, b, []float32{1}))
+		waitFor(b, i+1)
+	}
+	if a := <-ask(low, b, []float32{1}); !errors.Is(a.err, millrace.ErrOverloaded) {
+		t.Errorf("background work that would wait for more than a minute: %v", a)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.Admit(); err != nil {
+		t.Errorf("before its body is read: %v", err)
+	}
+	for i, ctx := range []context.Context{soon, t.Context(), t.Context()} {
+		answers = append(answers, ask(ctx, b, []float32{2}))
+		waitFor(b, 4+i)
+	}
+	if a := <-ask(t.Context(), b, []float32{2}); !errors.Is(a.err, millrace.ErrOverloaded) {
+		t.Errorf("a request with three others before it: %v", a)
+	}
+	close(m.gate)
+	for _, got := range answers {
+		if a := <-got; a.err != nil {
+			t.Error(a.err)
+		}
+	}
+	if b.queue.later != 0 || b.queue.rows != 0 {
+		t.Errorf("at the end %d rows wait, %d of them with a low priority", b.queue.rows, b.queue.later)
+	}
+}

@@ -16,6 +16,7 @@ type queue struct {
 	order     []*group          // the same, the oldest first
 	waiting   int               // requests
 	rows      int64             // rows of the requests that wait
+	later     int64             // those of them with a low priority
 	running   int               // batches
 	inBatches int64             // rows of the batches that run
 	lone      int               // the last batches, as many, had one request each, and no other waited
@@ -51,9 +52,17 @@ func (q *queue) add(r *request) error {
 	}
 	r.group, r.place = g, g.insert(r)
 	g.rows += r.rows
-	q.rows += r.rows
+	q.countRows(r, r.rows)
 	q.waiting++
 	return nil
+}
+
+// countRows adds to the number of rows that wait.
+func (q *queue) countRows(r *request, rows int64) {
+	q.rows += rows
+	if r.priority < NormalPriority {
+		q.later += rows
+	}
 }
 
 // admit returns an error when there is not enough room for a request's rows, or if it
@@ -136,7 +145,7 @@ func (q *queue) take(g *group, now time.Time) *batch {
 		}
 		b.add(r, rows)
 		g.rows -= rows
-		q.rows -= rows
+		q.countRows(r, -rows)
 		room -= rows
 		if r.taken == r.rows {
 			q.remove(r)
@@ -164,7 +173,7 @@ func (q *queue) remove(r *request) {
 	g.requests.Remove(r.place)
 	left := r.rows - r.taken
 	g.rows -= left
-	q.rows -= left
+	q.countRows(r, -left)
 	q.waiting--
 	r.group, r.place = nil, nil
 	if g.requests.Len() > 0 {
