@@ -16,7 +16,7 @@ type queue struct {
 	order     []*group          // the same, the oldest first
 	waiting   int               // requests
 	rows      int64             // rows of the requests that wait
-	later     int64             // those of them with a low priority
+	later     int64             // part of rows: requests with a low priority
 	running   int               // batches
 	inBatches int64             // rows of the batches that run
 	lone      int               // the last batches, as many, had one request each, and no other waited
