@@ -93,12 +93,8 @@ func (q *queue) ready(now time.Time) (*group, time.Duration) {
 	var soonest time.Duration
 	var oldest *group
 	most := q.costs.usual()
-	timeout := o.BatchTimeout
-	if q.holds() {
-		timeout = max(timeout, briefRun)
-	}
 	for _, g := range q.order {
-		wait := timeout - now.Sub(g.head().enqueued)
+		wait := o.BatchTimeout - now.Sub(g.head().enqueued)
 		if q.closed || g.full(most) {
 			wait = 0
 		}
@@ -274,13 +270,6 @@ const briefRun = 500 * time.Microsecond
 // manyLone is the number of batches of one request after which a lone request no longer waits for
 // others to come in. It would wake a thread for that.
 const manyLone = 16
-
-// holds reports whether requests that do not fill a batch of the usual size wait for the batch that
-// runs. It ends soon, and a second batch next to it would cost nearly as much for half of the rows. A
-// batch that takes longer than expected holds no request for more than briefRun.
-func (q *queue) holds() bool {
-	return q.running > 0 && !q.costs.greedy && q.brief(q.rows)
-}
 
 // brief reports whether a batch with some rows is expected to take less than briefRun.
 func (q *queue) brief(rows int64) bool {

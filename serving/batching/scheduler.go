@@ -21,7 +21,6 @@ type Scheduler struct {
 	turn  int        // index in ring of the queue that is asked first
 	share machineShare
 	timer *time.Timer
-	wakes time.Time // when the timer ends; zero if it does not run
 }
 
 // NewScheduler returns a scheduler that runs as many batches at a time as
@@ -224,24 +223,19 @@ func (s *Scheduler) prune() {
 	s.ring, s.turn = kept, turn
 }
 
-// wake lets the groups be checked again after some time, 0 for never. A timer that ends earlier
-// stays, because setting one for each request costs more than a check too many.
+// wake lets the groups be checked again after some time, 0 for never.
 func (s *Scheduler) wake(after time.Duration) {
-	at := time.Now().Add(after)
-	if after == 0 || !s.wakes.IsZero() && !s.wakes.After(at) {
-		return
-	}
-	s.wakes = at
-	if s.timer != nil {
+	switch {
+	case after == 0:
+	case s.timer == nil:
+		s.timer = time.AfterFunc(after, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.dispatch()
+		})
+	default:
 		s.timer.Reset(after)
-		return
 	}
-	s.timer = time.AfterFunc(after, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.wakes = time.Time{}
-		s.dispatch()
-	})
 }
 
 // newRequest returns a request without inputs. It reuses memory, because a server makes
