@@ -144,7 +144,7 @@ func ImportModel(file string, o *ModelOptions) (*Model, error) {
 	if _, err := tfbridge.Open(o.Runtime); err != nil {
 		return nil, err
 	}
-	session, err := importGraph(def, o)
+	session, err := importGraph(def, nil, o)
 	if err != nil {
 		return nil, ModelError(file, "", err)
 	}

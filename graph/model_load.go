@@ -93,7 +93,7 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 		}
 	}()
 	program := checked.Program()
-	session, err := importGraph(program.GraphDef, o)
+	session, err := importGraph(program.GraphDef, fedBy(checked), o)
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +127,21 @@ func correctTypes(saved *tfbridge.SavedModel, checked *savedmodel.Model) {
 	}
 }
 
+// fedBy returns the tensors that the signatures of a model feed.
+func fedBy(m *savedmodel.Model) (fed []string) {
+	for _, sig := range m.Signatures {
+		for _, in := range sig.Inputs {
+			fed = append(fed, in.Node)
+		}
+	}
+	return fed
+}
+
 // importGraph returns a session on a new graph that holds what a GraphDef describes,
 // with a check of serialized Examples before each operation that parses them. If the
 // graph may loop, the session has threads with which to interrupt loops.
-func importGraph(def []byte, model *ModelOptions) (*tfbridge.Session, error) {
-	def, err := inputcheck.Insert(def, inputcheck.Options{Limit: model.DecodeLimit, Compile: slices.Contains(model.AllowOps, "XlaLaunch")})
+func importGraph(def []byte, fed []string, model *ModelOptions) (*tfbridge.Session, error) {
+	def, err := inputcheck.Insert(def, inputcheck.Options{Limit: model.DecodeLimit, Compile: slices.Contains(model.AllowOps, "XlaLaunch"), Fed: fed})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // tricks lists all tricks.
-var tricks = slices.Concat(hostTricks, aliasTricks, channelTricks, handleTricks, endTricks, kindTricks, checkpointTricks, valueTricks)
+var tricks = slices.Concat(hostTricks, aliasTricks, channelTricks, handleTricks, endTricks, kindTricks, checkpointTricks, valueTricks, variableTricks)
 
 // aliasTricks are the tricks that change a name after it was checked, or make a handle.
 var aliasTricks = []trick{

@@ -191,12 +191,12 @@ var handleTricks = []trick{
 		s.op("read", "ReadVariableOp", in("r"), "dtype", str)
 		s.signature().Inputs["r"] = &tfproto.TensorInfo{Encoding: &tfproto.TensorInfo_Name{Name: "r:0"}, Dtype: resource, TensorShape: &tfproto.TensorShapeProto{}}
 	}},
-	{"the items of a table are taken for handles", returnsError, func(s *smuggled) {
+	{"the items of a table are taken for numbers", returnsError, func(s *smuggled) {
 		s.op("table", "MutableHashTableV2", nil, "key_dtype", str, "value_dtype", i64, "shared_name", "t")
-		f := s.function("export", []string{"a"}, opNode("e", "LookupTableExportV2", in("a"), "Tkeys", resource, "Tvalues", i64))
-		f.Signature.InputArg[0].Type, f.Signature.OutputArg[0].Type, f.Ret["out"] = resource, resource, "e:keys:0"
-		s.op("c", "StatefulPartitionedCall", in("table"), "Tin", []tfproto.DataType{resource}, "Tout", []tfproto.DataType{resource}, "f", fn("export"))
-		s.run("c", resource)
+		f := s.function("export", []string{"a"}, opNode("e", "LookupTableExportV2", in("a"), "Tkeys", i64, "Tvalues", i64))
+		f.Signature.InputArg[0].Type, f.Signature.OutputArg[0].Type, f.Ret["out"] = resource, i64, "e:keys:0"
+		s.op("c", "StatefulPartitionedCall", in("table"), "Tin", []tfproto.DataType{resource}, "Tout", []tfproto.DataType{i64}, "f", fn("export"))
+		s.run("c", i64)
 	}},
 	{"a checkpoint restores a handle", "", func(s *smuggled) {
 		s.saver("_temp/part")

@@ -13,12 +13,14 @@ static void infer_same(TF_ShapeInferenceContext *ctx, TF_Status *st) {
   TF_DeleteShapeHandle(shape);
 }
 
-// check_kernel is the state of a kernel: the number of a check in Go, and the largest
-// integer scalar that passes without asking Go, or INT64_MIN. The body of a loop runs such
+// check_kernel is the state of a kernel: the number of a check in Go, the largest
+// integer scalar that passes without asking Go, or INT64_MIN, and the number of dimensions
+// that passes, or -1. The body of a loop runs such
 // a check in each iteration, and a call into Go takes longer than most of its operations.
 typedef struct check_kernel {
   int64_t check;
   int64_t largest;
+  int dims;
 } check_kernel;
 
 static void *check_create(TF_OpKernelConstruction *ctx) {
@@ -30,7 +32,7 @@ static void *check_create(TF_OpKernelConstruction *ctx) {
   if (TF_GetCode(st) == 0 && (!kernel || !(spec = malloc((size_t)size + 1)))) TF_SetStatus(st, RESOURCE_EXHAUSTED, "no memory");
   if (TF_GetCode(st) == 0) TF_OpKernelConstruction_GetAttrString(ctx, "check", spec, (size_t)size, st);
   uint64_t mode = mr_keep_denormals();
-  if (TF_GetCode(st) == 0 && (kernel->check = mrNewCheck(spec, (size_t)size, &kernel->largest)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a check");
+  if (TF_GetCode(st) == 0 && (kernel->check = mrNewCheck(spec, (size_t)size, &kernel->largest, &kernel->dims)) == 0) TF_SetStatus(st, INVALID_ARGUMENT, "no description of a check");
   mr_set_float_mode(mode);
   if (TF_GetCode(st) != 0) {
     TF_OpKernelConstruction_Failure(ctx, st);
@@ -131,13 +133,13 @@ static void describe(const TF_Tensor *t, mr_argument *a) {
   }
 }
 
-// small_scalar passes the only argument on if it is an integer that needs no call into Go.
-static int small_scalar(const check_kernel *kernel, TF_OpKernelContext *ctx, TF_Status *st) {
-  if (!kernel || kernel->largest == INT64_MIN || TF_NumInputs(ctx) != 1) return 0;
+// passes_alone passes the only argument on if it needs no call into Go: a small integer, or a tensor of few dimensions.
+static int passes_alone(const check_kernel *kernel, TF_OpKernelContext *ctx, TF_Status *st) {
+  if (!kernel || (kernel->largest == INT64_MIN && kernel->dims < 0) || TF_NumInputs(ctx) != 1) return 0;
   TF_Tensor *t = NULL;
   TF_GetInput(ctx, 0, &t, st);
   if (TF_GetCode(st) != 0) return 0;
-  int small = 0;
+  int small = TF_NumDims(t) <= kernel->dims;
   if (TF_NumDims(t) == 0 && TF_TensorType(t) == INT32) small = *(int32_t *)TF_TensorData(t) <= kernel->largest;
   if (TF_NumDims(t) == 0 && TF_TensorType(t) == INT64) small = *(int64_t *)TF_TensorData(t) <= kernel->largest;
   if (small) TF_SetOutput(ctx, 0, t, st);
@@ -147,7 +149,7 @@ static int small_scalar(const check_kernel *kernel, TF_OpKernelContext *ctx, TF_
 
 static void arguments_compute(void *kernel, TF_OpKernelContext *ctx) {
   TF_Status *st = TF_NewStatus();
-  if (small_scalar(kernel, ctx, st)) {
+  if (passes_alone(kernel, ctx, st)) {
     TF_DeleteStatus(st);
     return;
   }

@@ -120,12 +120,13 @@ type kernelCheck struct {
 
 // mrNewCheck makes the check that an attribute describes and returns its number, or 0
 // for an invalid attribute. largest becomes the largest integer scalar that meets the
-// check, if that is all it requires, and else the smallest int64.
+// check, if that is all it requires, and else the smallest int64. dims becomes the largest number
+// of dimensions that meets it, if that is all it requires, and else -1.
 //
 //export mrNewCheck
-func mrNewCheck(spec *C.char, n C.size_t, largest *C.int64_t) C.int64_t {
+func mrNewCheck(spec *C.char, n C.size_t, largest *C.int64_t, dims *C.int) C.int64_t {
 	k := &kernelCheck{}
-	*largest = math.MinInt64
+	*largest, *dims = math.MinInt64, -1
 	if err := json.Unmarshal([]byte(C.GoStringN(spec, C.int(n))), &k.spec); err != nil {
 		return 0
 	}
@@ -136,7 +137,7 @@ func mrNewCheck(spec *C.char, n C.size_t, largest *C.int64_t) C.int64_t {
 			return 0
 		}
 		checks.Store(id, check)
-		*largest = C.int64_t(check.largest())
+		*largest, *dims = C.int64_t(check.largest()), C.int(check.mostDims())
 		return C.int64_t(id)
 	}
 	k.free.New = func() any { return example.NewChecker(k.spec.Request) }
@@ -310,6 +311,20 @@ func (k *argumentsCheck) largest() int64 {
 		limit = min(limit, largest)
 	}
 	return limit
+}
+
+// mostDims returns the largest number of dimensions of the only argument that meets all
+// rules, -1 if they require anything else.
+func (k *argumentsCheck) mostDims() int {
+	most := math.MaxInt32
+	for _, r := range k.rules {
+		input, dims, ok := r.AtMost()
+		if !ok || len(k.spec.Inputs) != 1 || input != k.spec.Inputs[0] {
+			return -1
+		}
+		most = min(most, dims)
+	}
+	return most
 }
 
 // mrCheckArguments checks arguments. It returns the fault, which the caller frees, or

@@ -297,3 +297,65 @@ func describe(c call, changed, lets map[string]let) string {
 	}
 	return text
 }
+
+// deepCall is a call with many dimensions, and the handles as they are changed for it.
+type deepCall struct {
+	call
+	lets map[string]let
+}
+
+// deep returns a call with more dimensions: each tensor, and all at once, with 254 of them,
+// which is TensorFlow's limit, and each vector of integers with 255 elements, which may be a
+// shape. The tensors in handles get them too.
+func deep(c call, lets map[string]let) (all []deepCall) {
+	for _, d := range deepen(c) {
+		all = append(all, deepCall{d, lets})
+	}
+	for _, kind := range handlesOf(c, lets) {
+		add := func(l let) {
+			changed := maps.Clone(lets)
+			changed[kind] = l
+			all = append(all, deepCall{c, changed})
+		}
+		l := lets[kind]
+		for _, d := range deepen(l.call) {
+			add(let{d, l.then})
+		}
+		if l.then != nil {
+			for _, d := range deepen(*l.then) {
+				add(let{l.call, &d})
+			}
+		}
+	}
+	return all
+}
+
+// deepen returns a call with more dimensions.
+func deepen(c call) (all []call) {
+	replace := func(keep func(a argument) bool, by func(a argument) argument) {
+		for i := -1; i < len(c.args); i++ {
+			d := call{c.op, c.attrs, slices.Clone(c.args)}
+			changed := false
+			for k, text := range c.args {
+				if a, ok := parseArgument(text); ok && keep(a) && (i < 0 || i == k) {
+					d.args[k], changed = by(a).String(), true
+				}
+			}
+			if changed {
+				all = append(all, d)
+			}
+		}
+	}
+	for _, first := range []int64{1, 2} {
+		replace(func(a argument) bool { return true }, func(a argument) argument {
+			a.shape = ones(254)
+			a.shape[0] = first
+			return a
+		})
+	}
+	replace(func(a argument) bool { return len(a.shape) == 1 && strings.Contains("il", a.letter) }, func(a argument) argument {
+		a.shape, a.texts = []int64{255}, []string{"1"}
+		return a
+	})
+	return all
+}

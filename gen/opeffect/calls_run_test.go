@@ -166,7 +166,7 @@ func childCalls(t *testing.T, mine []string, changes int, all *changedCalls, mu 
 	}
 	t.Errorf("ends the process: %s\n    %s", what, fmt.Sprint(ended, ": ", endOf(p.log.String())))
 	index, _, _ := strings.Cut(mine[at], " ")
-	if all.ended[index]++; all.ended[index] == 4 {
+	if all.ended[index]++; all.ended[index] == 9 {
 		return mine[at+1:]
 	}
 	return append([]string{fmt.Sprint(index, " ", change)}, mine[at+1:]...)
@@ -210,6 +210,14 @@ func TestCallsChild(t *testing.T) {
 			fmt.Println("call 0", c)
 			if err := runFor(time.Minute, ops, c, b.lets, false); err != nil {
 				fmt.Println("fails", strings.ReplaceAll(err.Error(), "\n", " "))
+			}
+		}
+		if changes == deepChanges {
+			for n, d := range deep(c, b.lets) {
+				if n >= last {
+					fmt.Println("call", n+1, describe(d.call, d.lets, b.lets))
+					runFor(2*time.Second, ops, d.call, d.lets, n%2 == 0) //nolint:errcheck // it may fail, but not end the process
+				}
 			}
 		}
 		for n := max(last, 0) + 1; n <= changes; n++ {
@@ -273,6 +281,24 @@ func TestSoundCalls(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls of %d operations; %d have none", len(b.calls), len(has), len(b.none))
+}
+
+// deepChanges is a number of changes that stands for the changes of [deep].
+const deepChanges = -2
+
+// TestDeepCalls gives the sound calls tensors of 254 dimensions. None of them ends the
+// process. A brief run takes a few of them.
+func TestDeepCalls(t *testing.T) {
+	b, err := parseCalls(callsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indices := indicesOf(b.calls, 0)
+	if !soak.Long() {
+		indices = slices.DeleteFunc(indices, func(i int) bool { return i%48 > 0 })
+	}
+	seen := runCalls(t, indices, deepChanges)
+	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)
 }
 
 // TestChangedCalls changes sound calls. None of them ends the process. A brief run takes

@@ -188,8 +188,34 @@ func (c contentCheck) checkNode(n metagraph.Node) error {
 	if err := recursionCheck(c).checkKeeper(n); err != nil {
 		return err
 	}
+	if err := c.checkHandles(n); err != nil {
+		return err
+	}
 	return c.checkMerge(n)
 }
+
+// handlePasses are operations that pass handles on as they are, one at a time.
+var handlePasses = words(`Case Const Copy CopyHost DeepCopy EnsureShape Enter Exit Identity IdentityN If Merge NextIteration PartitionedCall Placeholder PlaceholderV2 PlaceholderWithDefault
+	PreventGradient RefEnter RefExit RefIdentity RefMerge RefNextIteration RefSwitch RemoteCall Snapshot StatefulPartitionedCall StatelessCase StatelessIf StatelessWhile
+	StopGradient Switch While`)
+
+// checkHandles refuses operations that make tensors of handles with other shapes. An
+// operation takes the first handle of such a tensor without a look at its shape, and
+// reads outside of an empty one.
+func (c contentCheck) checkHandles(n metagraph.Node) error {
+	if handlePasses[n.Op] || c.allowed[n.Op] || c.m.Functions[n.Op] != nil || !slices.ContainsFunc(strings.Fields(metagraph.OpOutputs()[n.Op]), fromAttr) {
+		return nil
+	}
+	types, _ := metagraph.OutputTypes(n)
+	if slices.Contains(types, int32(dtype.Resource)) {
+		return c.r.Unsafe("node %s (%s) makes a tensor of handles, which may be empty; handles may only be passed on", modelfile.Quote(n.Name), modelfile.Quote(n.Op))
+	}
+	return nil
+}
+
+// fromAttr reports whether an attribute gives the type of an output in the form of
+// metagraph.OpOutputs.
+func fromAttr(token string) bool { return token[0] != '#' && !strings.Contains(token, "=") }
 
 // checkConst refuses constants of another dtype than the node has. Shape functions
 // assume the node's dtype, and the one of StridedSlice ends the process.

@@ -17,6 +17,11 @@ import (
 // maxElements is the largest number of elements of a shape in an attribute.
 const maxElements = 1 << 40
 
+// maxDims is the largest number of dimensions of a shape in an attribute. TensorFlow's
+// limit is 254, and operations that add more dimensions to the ones of an attribute end the
+// process.
+const maxDims = 64
+
 // checkShapes refuses a node with a shape among its attributes that no memory could hold:
 // kernels multiply such a shape with a number of rows, and end the process where the
 // product overflows.
@@ -33,12 +38,25 @@ func (c amountCheck) checkShapes(n metagraph.Node) error {
 			}
 		}
 		for _, s := range shapes {
+			if dims := dimsOf(s); dims > maxDims {
+				return c.r.Limit("node %s (%s): attribute %s is a shape of %d dimensions; it may have %d", modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(a.Name), dims, maxDims)
+			}
 			if elements(s) > maxElements {
 				return c.r.Limit("node %s (%s): attribute %s is a shape of more than %d elements", modelfile.Quote(n.Name), modelfile.Quote(n.Op), modelfile.Quote(a.Name), int64(maxElements))
 			}
 		}
 	}
 	return nil
+}
+
+// dimsOf returns the number of dimensions of a shape.
+func dimsOf(shape []byte) (n int) {
+	for f := range wire.Fields(shape) {
+		if f.Num == shapeDim {
+			n++
+		}
+	}
+	return n
 }
 
 // elements returns the number of elements of a shape, in which an unknown dimension or an

@@ -23,7 +23,7 @@ func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) (
 			return nil, err
 		}
 		rules := argcheck.Of(n.GetOp())
-		if len(rules) == 0 && !lists[n.GetOp()] {
+		if len(rules) == 0 && !lists[n.GetOp()] && n.GetOp() != generatorOp {
 			continue
 		}
 		c := &check{checked: checked{node: n, function: function, names: names}, flow: in.flow}
@@ -38,11 +38,20 @@ func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) (
 		if err := c.keep(rules); err != nil {
 			return nil, err
 		}
+		if err := c.keepState(); err != nil {
+			return nil, err
+		}
+		if err := c.keepDims(); err != nil {
+			return nil, err
+		}
 		made, err := c.make()
 		if err != nil {
 			return nil, err
 		}
 		nodes = append(nodes, made...)
+		if c.hides {
+			nodes = append(nodes, c.hideShape(0))
+		}
 	}
 	return nodes, nil
 }
@@ -68,6 +77,7 @@ type check struct {
 	types []tfproto.DataType // the types of its inputs
 	ranks []*tfproto.NodeDef // EnsureShape operations for ranks of inputs
 	reads []*tfproto.NodeDef // operations that read the variables of handles
+	hides bool               // the shape of input 0 is hidden from TensorFlow's optimizer
 	spec  tfbridge.ArgumentsSpec
 }
 
@@ -104,16 +114,9 @@ func (c *check) keep(rules []argcheck.Rule) error {
 			continue // TensorFlow refuses the node because it has too few inputs
 		}
 		if input, attr, ok := r.Handle(); ok {
-			want := dtype.DataType(n.GetAttr()[attr].GetType())
-			has, known := c.flow.variable(c.function.GetName(), n.GetInput()[input], 0)
-			if known && dtype.DataType(has) == want {
-				continue
+			if err := c.keepHandle(input, attr); err != nil {
+				return err
 			}
-			if known && has != 0 {
-				return millrace.Errorf(millrace.ErrModel, "operation %s (%s) takes a variable of dtype %s, and its input %d has dtype %s",
-					millrace.Quote(n.GetName()), n.GetOp(), want, input, dtype.DataType(has))
-			}
-			c.reads = append(c.reads, c.read(input, n.GetAttr()[attr]))
 			continue
 		}
 		if c.proves(r) {
@@ -123,14 +126,19 @@ func (c *check) keep(rules []argcheck.Rule) error {
 			c.ranks = append(c.ranks, c.ensureRank(input, rank)...)
 			continue
 		}
-		c.spec.Rules = append(c.spec.Rules, r.String())
-		for _, i := range r.Inputs() {
-			if !slices.Contains(c.spec.Inputs, i) {
-				c.spec.Inputs = append(c.spec.Inputs, i)
-			}
-		}
+		c.require(r)
 	}
 	return nil
+}
+
+// require adds a rule to the check.
+func (c *check) require(r argcheck.Rule) {
+	c.spec.Rules = append(c.spec.Rules, r.String())
+	for _, i := range r.Inputs() {
+		if !slices.Contains(c.spec.Inputs, i) {
+			c.spec.Inputs = append(c.spec.Inputs, i)
+		}
+	}
 }
 
 // forInputs returns the rules of an operation with n inputs.
@@ -159,6 +167,21 @@ func (c *check) read(input int, dt *tfproto.AttrValue) *tfproto.NodeDef {
 		Attr: map[string]*tfproto.AttrValue{"dtype": dt}}
 }
 
+// requireText adds a rule in the format of package argcheck to the check.
+func (c *check) requireText(rule string) error {
+	var ok bool
+	if c.types, ok = inputTypes(c.node); !ok {
+		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) leaves the types of its inputs to the caller of a function; it must have them itself",
+			millrace.Quote(c.node.GetName()), c.node.GetOp())
+	}
+	r, err := argcheck.Parse(rule)
+	if err != nil {
+		return millrace.Errorf(millrace.ErrInternal, "rule of operation %s: %w", millrace.Quote(c.node.GetName()), err)
+	}
+	c.require(r)
+	return nil
+}
+
 // takes reports whether the node has all inputs that a rule reads.
 func (c *check) takes(r argcheck.Rule) bool {
 	return !slices.ContainsFunc(r.Inputs(), func(i int) bool {
@@ -170,6 +193,9 @@ func (c *check) takes(r argcheck.Rule) bool {
 // have the rank that it requires.
 func (c *check) proves(r argcheck.Rule) bool {
 	if input, rank, ok := r.Rank(); ok && rank > 0 && c.flow.rank(c.function.GetName(), c.node.GetInput()[input], 0) == rank {
+		return true
+	}
+	if input, rank, ok := r.AtMost(); ok && c.flow.mostDims(c.function.GetName(), c.node.GetInput()[input]) <= rank {
 		return true
 	}
 	args := map[int]argcheck.Arg{}
@@ -246,7 +272,7 @@ var definitions = sync.OnceValue(func() map[string]*tfproto.OpDef {
 		return nil
 	}
 	for _, op := range list.GetOp() {
-		if len(argcheck.Of(op.GetName())) > 0 {
+		if len(argcheck.Of(op.GetName())) > 0 || op.GetName() == generatorOp {
 			all[op.GetName()] = op
 		}
 	}

@@ -31,7 +31,7 @@ func gather(variables ...tfproto.DataType) *tfproto.GraphDef {
 	g.Node = append(g.Node, &tfproto.NodeDef{Name: "i", Op: "Placeholder", Attr: map[string]*tfproto.AttrValue{"dtype": typed(i32)}})
 	for i, dt := range variables {
 		v, c := string(rune('a'+i)), string(rune('A'+i))
-		g.Node = append(g.Node, &tfproto.NodeDef{Name: v, Op: "VarHandleOp", Attr: map[string]*tfproto.AttrValue{"dtype": typed(dt)}},
+		g.Node = append(g.Node, &tfproto.NodeDef{Name: v, Op: "VarHandleOp", Attr: map[string]*tfproto.AttrValue{"dtype": typed(dt), "shared_name": text([]byte(v))}},
 			&tfproto.NodeDef{Name: c, Op: "PartitionedCall", Input: []string{v, "i"}, Attr: map[string]*tfproto.AttrValue{
 				"f": {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "f"}}},
 			}})
@@ -93,7 +93,7 @@ func TestFlowOfManyCalls(t *testing.T) {
 			NodeDef: []*tfproto.NodeDef{call("x"), call("y"), {Name: "z", Op: name, Input: []string{"v", "i"}}}})
 	}
 	g.Library.Function = f
-	if _, known := newFlow(g).variable("f", "v", 0); known {
+	if newFlow(g).variable("f", "v").known {
 		t.Error("a handle that nobody makes is known")
 	}
 }

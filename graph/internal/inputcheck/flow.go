@@ -15,9 +15,14 @@ type flow struct {
 	bodies map[string]map[string]*tfproto.NodeDef // nodes by function; "" is the graph itself
 	args   map[string]map[string]int              // positions of each function's arguments
 	calls  map[string][]call                      // uses of each function
-	known  map[argument]answer                    // results for arguments
+	known  map[string]answer                      // results for handles; see variable
 	ranks  map[string]int                         // results for tensors; see rank
 	fixed  map[argument]bool                      // see neverConstant
+	most   map[string]int                         // see mostDims
+	fed    map[string]bool                        // nodes of the graph whose outputs signatures feed
+
+	results   map[string][]string // the tensors that each function returns, in order
+	generates bool                // an operation reads the state of a random generator
 }
 
 // argument is one argument of a function.
@@ -26,16 +31,11 @@ type argument struct {
 	i        int
 }
 
-// answer is the dtype of a variable, if it is known.
-type answer struct {
-	dt    tfproto.DataType
-	known bool
-}
-
 // call is a use of a function.
 type call struct {
 	caller string
-	inputs []string // the arguments; nil if TensorFlow decides
+	inputs []string // the arguments, "" for one that TensorFlow decides; nil if it decides all
+	body   string   // the function whose results are the arguments of the next iteration of a loop
 }
 
 // maxFlowDepth is the longest path of a handle through identities and calls.
@@ -44,11 +44,14 @@ const maxFlowDepth = 64
 // newFlow reads a graph.
 func newFlow(g *tfproto.GraphDef) *flow {
 	f := &flow{bodies: map[string]map[string]*tfproto.NodeDef{}, args: map[string]map[string]int{},
-		calls: map[string][]call{}, known: map[argument]answer{}, ranks: map[string]int{}, fixed: map[argument]bool{}}
-	f.add("", g.GetNode())
+		calls: map[string][]call{}, known: map[string]answer{}, ranks: map[string]int{}, fixed: map[argument]bool{},
+		most: map[string]int{}, fed: map[string]bool{}, results: map[string][]string{}}
 	for _, fn := range g.GetLibrary().GetFunction() {
+		for _, out := range fn.GetSignature().GetOutputArg() {
+			f.results[fn.GetSignature().GetName()] = append(f.results[fn.GetSignature().GetName()], fn.GetRet()[out.GetName()])
+		}
 		name := fn.GetSignature().GetName()
-		f.add(name, fn.GetNodeDef())
+		f.bodies[name] = byName(fn.GetNodeDef())
 		f.args[name] = map[string]int{}
 		for i, a := range fn.GetSignature().GetInputArg() {
 			if a.GetNumberAttr() != "" || a.GetTypeListAttr() != "" {
@@ -56,6 +59,10 @@ func newFlow(g *tfproto.GraphDef) *flow {
 			}
 			f.args[name][a.GetName()] = i
 		}
+	}
+	f.add("", g.GetNode())
+	for _, fn := range g.GetLibrary().GetFunction() {
+		f.add(fn.GetSignature().GetName(), fn.GetNodeDef())
 	}
 	for _, gradient := range g.GetLibrary().GetGradient() {
 		f.calls[gradient.GetGradientFunc()] = append(f.calls[gradient.GetGradientFunc()], call{})
@@ -65,32 +72,81 @@ func newFlow(g *tfproto.GraphDef) *flow {
 
 // add adds the nodes of a function.
 func (f *flow) add(body string, nodes []*tfproto.NodeDef) {
-	byName := make(map[string]*tfproto.NodeDef, len(nodes))
-	f.bodies[body] = byName
+	f.bodies[body] = byName(nodes)
 	for _, n := range nodes {
-		byName[n.GetName()] = n
-		f.calls[n.GetOp()] = append(f.calls[n.GetOp()], call{body, dataInputs(n)})
+		f.generates = f.generates || n.GetOp() == generatorOp
+		f.calls[n.GetOp()] = append(f.calls[n.GetOp()], call{caller: body, inputs: dataInputs(n)})
 		for _, a := range n.GetAttr() {
 			for _, fn := range append(slices.Clone(a.GetList().GetFunc()), a.GetFunc()) {
 				if name := fn.GetName(); name != "" {
-					f.calls[name] = append(f.calls[name], call{body, argumentsOf(n)})
+					f.calls[name] = append(f.calls[name], f.callOf(body, n, name))
 				}
 			}
 		}
 	}
 }
 
-// argumentsOf returns the inputs that a node passes to its functions, nil if that is
-// unknown.
-func argumentsOf(n *tfproto.NodeDef) []string {
+// byName returns nodes by their names.
+func byName(nodes []*tfproto.NodeDef) map[string]*tfproto.NodeDef {
+	all := make(map[string]*tfproto.NodeDef, len(nodes))
+	for _, n := range nodes {
+		all[n.GetName()] = n
+	}
+	return all
+}
+
+// callOf returns the call of a function that is an attribute of a node.
+func (f *flow) callOf(body string, n *tfproto.NodeDef, function string) call {
 	inputs := dataInputs(n)
 	switch n.GetOp() {
-	case "PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile":
-		return inputs
+	case "PartitionedCall", "StatefulPartitionedCall":
+		return call{caller: body, inputs: inputs}
+	case "While", "StatelessWhile":
+		return call{body, inputs, n.GetAttr()["body"].GetFunc().GetName()}
 	case "If", "StatelessIf", "Case", "StatelessCase":
-		return inputs[min(1, len(inputs)):]
+		return call{caller: body, inputs: inputs[min(1, len(inputs)):]}
 	}
-	return nil
+	// The function of a dataset takes the components of an element, then other inputs.
+	given := len(n.GetAttr()["Targuments"].GetList().GetType())
+	first := len(f.args[function]) - given
+	if !strings.HasSuffix(n.GetOp(), "Dataset") && !strings.HasSuffix(n.GetOp(), "DatasetV2") || strings.HasPrefix(n.GetOp(), "Scan") || strings.HasPrefix(n.GetOp(), "Reduce") ||
+		first < 0 || given == 0 || given >= len(inputs) {
+		return call{caller: body}
+	}
+	return call{caller: body, inputs: append(make([]string, first), inputs[1:1+given]...)}
+}
+
+// keeps reports whether each iteration of a loop passes argument i on as it is.
+func (f *flow) keeps(body string, i int) bool {
+	if i >= len(f.results[body]) {
+		return false
+	}
+	from, _, _ := strings.Cut(f.results[body][i], ":")
+	for range maxFlowDepth {
+		n := f.bodies[body][from]
+		if n.GetOp() != "Identity" || len(dataInputs(n)) != 1 {
+			break
+		}
+		from, _, _ = strings.Cut(n.GetInput()[0], ":")
+	}
+	at, isArgument := f.args[body][from]
+	return isArgument && at == i && f.bodies[body][from] == nil
+}
+
+// passed returns the tensors that a call passes as argument i of its function, in this call and, in a loop, in
+// the next. ok is false if TensorFlow decides.
+func (c call) passed(f *flow, i int) (tensors [][2]string, ok bool) {
+	if i >= len(c.inputs) || c.inputs[i] == "" {
+		return nil, false
+	}
+	tensors = [][2]string{{c.caller, c.inputs[i]}}
+	if c.body == "" || f.keeps(c.body, i) {
+		return tensors, true
+	}
+	if i >= len(f.results[c.body]) {
+		return nil, false
+	}
+	return append(tensors, [2]string{c.body, f.results[c.body][i]}), true
 }
 
 // dataInputs returns the inputs of a node that are tensors.
@@ -100,47 +156,6 @@ func dataInputs(n *tfproto.NodeDef) []string {
 		inputs = inputs[:i]
 	}
 	return inputs
-}
-
-// variable returns the dtype of the variable whose handle a tensor is. known is false
-// if the tensor may be one of several variables of different dtypes, or something else.
-func (f *flow) variable(body, tensor string, depth int) (dt tfproto.DataType, known bool) {
-	name, _, _ := strings.Cut(tensor, ":")
-	if n := f.bodies[body][name]; n != nil {
-		switch {
-		case n.GetOp() == "VarHandleOp":
-			return n.GetAttr()["dtype"].GetType(), n.GetAttr()["dtype"].GetPlaceholder() == ""
-		case n.GetOp() == "Identity" && depth < maxFlowDepth && len(dataInputs(n)) == 1:
-			return f.variable(body, n.GetInput()[0], depth+1)
-		}
-		return 0, false
-	}
-	i, ok := f.args[body][name]
-	if !ok || depth >= maxFlowDepth {
-		return 0, false
-	}
-	a := argument{body, i}
-	if _, seen := f.known[a]; !seen {
-		f.known[a] = answer{} // a function may call itself
-		f.known[a] = f.passed(a, depth)
-	}
-	return f.known[a].dt, f.known[a].known
-}
-
-// passed returns the dtype of the variables that all callers of a function pass.
-func (f *flow) passed(a argument, depth int) answer {
-	var all answer
-	for _, c := range f.calls[a.function] {
-		if a.i >= len(c.inputs) {
-			return answer{}
-		}
-		has, ok := f.variable(c.caller, c.inputs[a.i], depth+1)
-		if !ok || all.known && has != all.dt {
-			return answer{}
-		}
-		all = answer{has, true}
-	}
-	return all
 }
 
 // table returns the dtypes of the keys and the values of the table whose handle a
@@ -164,7 +179,7 @@ func (f *flow) table(body, tensor string, depth int) (of tableTypes, known bool)
 	}
 	of = uncalled
 	for _, c := range f.calls[body] {
-		if i >= len(c.inputs) {
+		if tensors, ok := c.passed(f, i); !ok || len(tensors) > 1 {
 			return tableTypes{}, false
 		}
 		has, ok := f.table(c.caller, c.inputs[i], depth+1)

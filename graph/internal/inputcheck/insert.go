@@ -19,6 +19,8 @@ const argumentName, resultName = "serialized", "checked"
 type Options struct {
 	Limit   int64 // limit of a [bytecheck.Spec]
 	Compile bool  // the graph may ask for XLA
+
+	Fed []string // tensors of the graph that signatures feed
 }
 
 // Insert returns a serialized GraphDef with a check of the bytes before each parser,
@@ -38,8 +40,12 @@ func Insert(def []byte, o Options) ([]byte, error) {
 		dropCompiler(g)
 	}
 	in := &inserter{graph: g, limit: o.Limit, flow: newFlow(g)}
+	in.flow.feed(o.Fed)
 	keepLoops(g, in.flow)
-	var err error
+	err := in.flow.checkVariables()
+	if err != nil {
+		return nil, err
+	}
 	if g.Node, err = in.checked(in.body(g.GetNode(), nil), nil); err != nil {
 		return nil, err
 	}

@@ -18,10 +18,16 @@ func (c *check) ensureRank(input, rank int) []*tfproto.NodeDef {
 	}
 	// The rewrites for oneDNN read four dimensions of a shape that was inferred, whatever its
 	// rank is.
+	return []*tfproto.NodeDef{c.hideShape(input), c.ensure(input, c.types[input], rank)}
+}
+
+// hideShape inserts an operation before an input that hides its shape.
+func (c *check) hideShape(input int) *tfproto.NodeDef {
+	n := c.node
 	hide := &tfproto.NodeDef{Name: c.name(rankName), Op: tfbridge.OpHideShape, Device: n.GetDevice(), Input: []string{n.GetInput()[input]},
 		Attr: map[string]*tfproto.AttrValue{"T": {Value: &tfproto.AttrValue_Type{Type: c.types[input]}}}}
 	n.Input[input] = c.ref(hide.GetName(), "same")
-	return []*tfproto.NodeDef{hide, c.ensure(input, c.types[input], rank)}
+	return hide
 }
 
 // ensure does the same for an input of a dtype.

@@ -101,7 +101,7 @@ func (f *flow) neverConstant(body, tensor string, depth int) bool {
 	if !seen {
 		f.fixed[a] = false // a function may call itself
 		never = !slices.ContainsFunc(f.calls[body], func(c call) bool {
-			return i >= len(c.inputs) || !f.neverConstant(c.caller, c.inputs[i], depth+1)
+			return i >= len(c.inputs) || c.inputs[i] == "" || !f.neverConstant(c.caller, c.inputs[i], depth+1)
 		})
 		f.fixed[a] = never
 	}

@@ -54,6 +54,7 @@ type term struct {
 	input    int
 	add      int64
 	onward   bool   // all inputs from this one
+	third    bool   // the first input of the last third
 	attr     string // attribute on the right of a dtype
 }
 
@@ -97,12 +98,15 @@ func (r Rule) For(n int) []Rule {
 	}
 	var all []Rule
 	from, to := r.left.input+n, r.left.input+n // a negative number counts from the end
+	if r.left.third {
+		r.left.input = n / 3 * 2
+	}
 	if r.left.onward {
 		from, to = r.left.input, n-1
 	}
 	for i := max(from, 0); i <= to; i++ {
 		one := r
-		one.left.input, one.left.onward = i, false
+		one.left.input, one.left.onward, one.left.third = i, false, false
 		one.attr, one.ofStrings, one.ofBool, one.words = "", false, false, nil
 		one.text = fmt.Sprintf("%s(%d)%s", r.left.function, i, r.text[strings.Index(r.text, ")")+1:])
 		all = append(all, one)
@@ -120,6 +124,12 @@ func (r Rule) Handle() (input int, attr string, ok bool) {
 // that.
 func (r Rule) Rank() (input, rank int, ok bool) {
 	return r.left.input, int(r.right.add), r.left.function == "rank" && r.relation == "=" && r.right.function == "" && !r.hasOr
+}
+
+// AtMost returns the input whose rank must be at most a constant number, if that is all
+// that the rule requires.
+func (r Rule) AtMost() (input, rank int, ok bool) {
+	return r.left.input, int(r.right.add), r.left.function == "rank" && r.relation == "<=" && r.right.function == "" && !r.left.onward && r.left.input >= 0
 }
 
 // Scalar returns the largest integer scalar that meets the rule. ok is false if the rule
@@ -201,7 +211,7 @@ func parse(table string) (map[string][]Rule, error) {
 }
 
 var (
-	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false|"[A-Z_|]*")\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|head|finite|step|repeats|filledwith|picks|joined|crossed)\((-?\d+)(\+?)\)(=|<=|>=)(\S+)$`)
+	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false|"[A-Z_|]*")\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|head|finite|step|repeats|filledwith|picks|joined|crossed)\((-?\d+|2/3)(\+?)\)(=|<=|>=)(\S+)$`)
 	termForm = regexp.MustCompile(`^(?:(rank|size|last|first|slice)\((\d+)\))?([+-]?\d+)?$`)
 )
 
@@ -221,6 +231,7 @@ func Parse(s string) (Rule, error) {
 		r.attrIs = 1
 	}
 	r.left.input, _ = strconv.Atoi(m[4])
+	r.left.third = m[4] == "2/3"
 	if r.left.function == "dtype" {
 		r.right.attr = m[7]
 		return r, nil

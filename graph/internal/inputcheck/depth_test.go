@@ -1,0 +1,63 @@
+package inputcheck
+
+import (
+	"testing"
+
+	"millrace/internal/base/tfproto"
+)
+
+// The graph bounds the number of dimensions of a tensor, or leaves it open.
+func TestMostDims(t *testing.T) {
+	const f32, i32 = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_INT32
+	constant := func(name string, dims ...int64) *tfproto.NodeDef {
+		shape := &tfproto.TensorShapeProto{}
+		for _, d := range dims {
+			shape.Dim = append(shape.Dim, &tfproto.TensorShapeProto_Dim{Size: d})
+		}
+		return &tfproto.NodeDef{Name: name, Op: "Const", Attr: map[string]*tfproto.AttrValue{
+			"value": {Value: &tfproto.AttrValue_Tensor{Tensor: &tfproto.TensorProto{Dtype: i32, TensorShape: shape}}}}}
+	}
+	node := func(name, op string, inputs ...string) *tfproto.NodeDef {
+		return &tfproto.NodeDef{Name: name, Op: op, Input: inputs, Attr: map[string]*tfproto.AttrValue{}}
+	}
+	call := node("call", "PartitionedCall", "matrix", "x")
+	call.Attr["f"] = &tfproto.AttrValue{Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "f"}}}
+	loop := node("loop", "While", "scalar", "matrix")
+	for _, name := range []string{"body", "cond"} {
+		loop.Attr[name] = &tfproto.AttrValue{Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "loop_" + name}}}
+	}
+	slice := node("slice", "StridedSlice", "matrix", "scalar", "scalar", "scalar")
+	slice.Attr["new_axis_mask"] = integer(5)
+	arg := func(names ...string) (args []*tfproto.OpDef_ArgDef) {
+		for _, n := range names {
+			args = append(args, &tfproto.OpDef_ArgDef{Name: n, Type: f32})
+		}
+		return args
+	}
+	g := &tfproto.GraphDef{Node: []*tfproto.NodeDef{
+		node("x", "Placeholder"), constant("scalar"), constant("matrix", 2, 3), constant("three", 3), constant("many", 300), slice, call, loop,
+		node("sum", "AddV2", "matrix", "scalar"), node("product", "MatMul", "x", "x"), node("expanded", "ExpandDims", "product", "scalar"),
+		node("packed", "Pack", "x", "x"), node("shaped", "Reshape", "x", "three"), node("long", "Reshape", "x", "many"), node("fed", "Identity", "matrix"),
+		node("unknown", "SomeOp", "matrix"),
+	}, Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{
+		{Signature: &tfproto.OpDef{Name: "f", InputArg: arg("a", "b"), OutputArg: arg("first", "second")},
+			NodeDef: []*tfproto.NodeDef{node("e", "ExpandDims", "a", "a"), node("p", "Pack", "b")}, Ret: map[string]string{"first": "e:output:0", "second": "p:output:0"}},
+		{Signature: &tfproto.OpDef{Name: "loop_body", InputArg: arg("grows", "stays"), OutputArg: arg("o", "p")},
+			NodeDef: []*tfproto.NodeDef{node("e", "ExpandDims", "grows", "grows"), node("i", "Identity", "stays")}, Ret: map[string]string{"o": "e:output:0", "p": "i:output:0"}},
+		{Signature: &tfproto.OpDef{Name: "nobody", InputArg: arg("a")}},
+	}}}
+	f := newFlow(g)
+	f.feed([]string{"fed:0"})
+	for _, tt := range []struct {
+		body, tensor string
+		want         int
+	}{
+		{"", "scalar", 0}, {"", "matrix", 2}, {"", "sum", 2}, {"", "x", anyDims}, {"", "product", smallDims}, {"", "expanded", smallDims + 1}, {"", "packed", anyDims},
+		{"", "shaped", 3}, {"", "long", anyDims}, {"", "slice", 4}, {"", "fed", anyDims}, {"", "unknown", anyDims}, {"", "call", 3}, {"", "call:1", anyDims},
+		{"f", "a", 2}, {"f", "e:output:0", 3}, {"f", "b", anyDims}, {"loop_body", "stays", 2}, {"loop_body", "grows", anyDims}, {"nobody", "a", anyDims},
+	} {
+		if got := f.mostDims(tt.body, tt.tensor); got != tt.want {
+			t.Errorf("%s/%s: %d, want %d", tt.body, tt.tensor, got, tt.want)
+		}
+	}
+}
