@@ -10,9 +10,10 @@
 namespace millrace {
 namespace {
 
-// Open reads the head of a feature's list, of this tag, and of the packed list
-// in it if there is one; `one` is the tag of a single value. Bytes of a feature
-// after its list are ignored.
+// Open reads the tag and the length of a feature's list. If the values in it
+// are packed, it reads the head of the packed list, too. `tag` is the list's
+// tag and `one` the tag of a value that is not packed. Bytes of a feature after
+// its list are ignored.
 bool Open(const uint8_t** p, const uint8_t** end, uint8_t tag, uint8_t one,
           bool* packed) {
   uint32_t length;

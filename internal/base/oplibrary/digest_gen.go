@@ -3,4 +3,4 @@
 package oplibrary
 
 // digest is that of the sources in cgo/datasets.
-const digest = "2a2824a24bc7c77b"
+const digest = "96f328c78f909f88"
