@@ -11,9 +11,12 @@ import (
 )
 
 // TensorFlow's tensors have at most 254 dimensions, and a few kernels that add one end
-// the process beyond. No sound model comes near that, so the graph nearly always shows
-// that it does not happen: mostDims computes an upper bound. A check is inserted where
-// the bound is not low enough.
+// the process if the result has more. No sound model comes near that, so the graph nearly
+// always shows that it does not happen: mostDims computes an upper bound. A check is
+// inserted where the bound is not low enough.
+//
+// A graph may have millions of operations in a row, or paths that double with each of
+// them. So each bound is computed once, and a longer path than maxBoundDepth has none.
 
 // anyDims is the bound for a tensor that may have as many dimensions as TensorFlow allows.
 const anyDims = 254
@@ -22,7 +25,7 @@ const anyDims = 254
 // inputs are.
 const smallDims = 8
 
-// small are such operations.
+// small are the operations whose outputs have few dimensions.
 var small = words(`AvgPool AvgPool3D BiasAddGrad Bincount BroadcastArgs BroadcastGradientArgs ConcatOffset Conv2D Conv2DBackpropFilter Conv2DBackpropInput
 	Conv3D CropAndResize DataFormatVecPermute DecodeBase64 DecodeBmp DecodeGif DecodeImage DecodeJpeg DecodePng DecodeWav DenseBincount DepthToSpace DepthwiseConv2dNative
 	InvertPermutation LRN LSTMBlockCell LinSpace ListDiff LookupTableSizeV2 MatMul MaxPool MaxPool3D NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4
@@ -58,14 +61,28 @@ func (f *flow) feed(tensors []string) {
 	}
 }
 
+// maxBoundDepth is the longest path that bounds are computed along.
+const maxBoundDepth = 4096
+
+// bound returns what compute returns for a key, at most a limit, which is also the answer within a
+// loop and at the end of a long path.
+func (f *flow) bound(known map[string]int, key string, limit int, compute func() int) int {
+	if most, seen := known[key]; seen {
+		return most
+	}
+	if f.depth == maxBoundDepth {
+		return limit
+	}
+	known[key] = limit
+	f.depth++
+	known[key] = min(compute(), limit)
+	f.depth--
+	return known[key]
+}
+
 // mostDims returns an upper bound for the number of dimensions of a tensor.
 func (f *flow) mostDims(body, tensor string) int {
-	key := body + "/" + tensor
-	if _, seen := f.most[key]; !seen {
-		f.most[key] = anyDims // a loop that comes back here finds it
-		f.most[key] = min(f.mostDimsOf(body, tensor), anyDims)
-	}
-	return f.most[key]
+	return f.bound(f.most, body+"/"+tensor, anyDims, func() int { return f.mostDimsOf(body, tensor) })
 }
 
 func (f *flow) mostDimsOf(body, tensor string) int {
@@ -95,7 +112,7 @@ func (f *flow) mostDimsOf(body, tensor string) int {
 		}
 		return most
 	case isShaped && shape < len(inputs):
-		return f.mostElements(body, inputs[shape], 0)
+		return f.mostElements(body, inputs[shape])
 	case sums[op]:
 		return at(0) + at(1)
 	case adds[op]:
@@ -114,10 +131,10 @@ func (f *flow) mostOfArgument(body, name string) int {
 	if !ok {
 		return anyDims
 	}
-	most := 0
 	if len(f.calls[body]) == 0 {
 		return anyDims
 	}
+	most := 0
 	for _, c := range f.calls[body] {
 		tensors, ok := c.passed(f, i)
 		if !ok {
@@ -145,14 +162,18 @@ func (f *flow) mostOfResult(function, tensor string) int {
 const unboundedElements = 1 << 20
 
 // mostElements returns an upper bound for the number of elements of a vector.
-func (f *flow) mostElements(body, tensor string, depth int) int {
+func (f *flow) mostElements(body, tensor string) int {
+	return f.bound(f.elements, body+"/"+tensor, unboundedElements, func() int { return f.mostElementsOf(body, tensor) })
+}
+
+func (f *flow) mostElementsOf(body, tensor string) int {
 	name, _, _ := strings.Cut(tensor, ":")
 	n := f.bodies[body][name]
 	inputs := dataInputs(n)
-	if body == "" && f.fed[name] || depth >= maxFlowDepth || len(inputs) == 0 && n.GetOp() != "Const" {
+	if body == "" && f.fed[name] || len(inputs) == 0 && n.GetOp() != "Const" {
 		return unboundedElements
 	}
-	at := func(i int) int { return f.mostElements(body, inputs[i], depth+1) }
+	at := func(i int) int { return f.mostElements(body, inputs[i]) }
 	switch op := n.GetOp(); {
 	case op == "Const":
 		if dims := n.GetAttr()["value"].GetTensor().GetTensorShape().GetDim(); len(dims) == 1 && dims[0].GetSize() >= 0 {
@@ -207,7 +228,7 @@ func (f *flow) mostOfSlice(body string, n *tfproto.NodeDef) int {
 // and hides its length: TensorFlow's optimizer ends the process for more.
 func (c *check) keepDims() error {
 	n := c.node
-	if n.GetOp() != "Fill" || len(dataInputs(n)) != 2 || c.flow.mostElements(c.function.GetName(), n.GetInput()[0], 0) <= anyDims {
+	if n.GetOp() != "Fill" || len(dataInputs(n)) != 2 || c.flow.mostElements(c.function.GetName(), n.GetInput()[0]) <= anyDims {
 		return nil
 	}
 	c.hides = true

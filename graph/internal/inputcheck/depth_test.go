@@ -1,6 +1,7 @@
 package inputcheck
 
 import (
+	"fmt"
 	"testing"
 
 	"millrace/internal/base/tfproto"
@@ -58,6 +59,36 @@ func TestMostDims(t *testing.T) {
 	} {
 		if got := f.mostDims(tt.body, tt.tensor); got != tt.want {
 			t.Errorf("%s/%s: %d, want %d", tt.body, tt.tensor, got, tt.want)
+		}
+	}
+}
+
+// Bounds take one step for each operation, however many paths lead to it, and give up on a long
+// path, which would need too deep a stack.
+func TestBoundsOfLargeGraphs(t *testing.T) {
+	node := func(name, op string, inputs ...string) *tfproto.NodeDef {
+		return &tfproto.NodeDef{Name: name, Op: op, Input: inputs}
+	}
+	three := &tfproto.TensorProto{TensorShape: &tfproto.TensorShapeProto{Dim: []*tfproto.TensorShapeProto_Dim{{Size: 3}}}}
+	g := &tfproto.GraphDef{Node: []*tfproto.NodeDef{{Name: "x0", Op: "Const", Attr: map[string]*tfproto.AttrValue{"value": {Value: &tfproto.AttrValue_Tensor{Tensor: three}}}}}}
+	const doubled, long = 64, maxBoundDepth + 100
+	for i := range long {
+		before, op := fmt.Sprint("x", i), "AddV2"
+		if i >= doubled {
+			op = "Cast"
+		}
+		g.Node = append(g.Node, node(fmt.Sprint("x", i+1), op, before, before))
+	}
+	for _, n := range []int{doubled, long} {
+		g.Node = append(g.Node, node(fmt.Sprint("fill", n), "Fill", fmt.Sprint("x", n), "x0"))
+	}
+	f := newFlow(g)
+	for _, tt := range []struct {
+		tensor string
+		want   int
+	}{{fmt.Sprint("fill", long), anyDims}, {fmt.Sprint("x", doubled), 1}, {fmt.Sprint("fill", doubled), 3}} {
+		if got := f.mostDims("", tt.tensor); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.tensor, got, tt.want)
 		}
 	}
 }

@@ -19,8 +19,10 @@ type flow struct {
 	ranks  map[string]int                         // results for tensors; see rank
 	fixed  map[argument]bool                      // see neverConstant
 	most   map[string]int                         // see mostDims
+	depth  int                                    // length of the path that a bound is computed along
 	fed    map[string]bool                        // nodes of the graph whose outputs signatures feed
 
+	elements  map[string]int      // see mostElements
 	results   map[string][]string // the tensors that each function returns, in order
 	generates bool                // an operation reads the state of a random generator
 }
@@ -45,7 +47,7 @@ const maxFlowDepth = 64
 func newFlow(g *tfproto.GraphDef) *flow {
 	f := &flow{bodies: map[string]map[string]*tfproto.NodeDef{}, args: map[string]map[string]int{},
 		calls: map[string][]call{}, known: map[string]answer{}, ranks: map[string]int{}, fixed: map[argument]bool{},
-		most: map[string]int{}, fed: map[string]bool{}, results: map[string][]string{}}
+		most: map[string]int{}, elements: map[string]int{}, fed: map[string]bool{}, results: map[string][]string{}}
 	for _, fn := range g.GetLibrary().GetFunction() {
 		for _, out := range fn.GetSignature().GetOutputArg() {
 			f.results[fn.GetSignature().GetName()] = append(f.results[fn.GetSignature().GetName()], fn.GetRet()[out.GetName()])
