@@ -12,12 +12,12 @@ import (
 
 // # Leaked labels
 //
-// The question: a column that says the label in other words, as the name of a class next to its number,
-// makes a model that learns nothing else. Which columns of a table are so?
+// The question: a column may hold the label in other words, such as the name of a class next to its
+// number. A model then learns that column, and nothing else. Which columns of a table do that?
 //
 // The answer: column a determines column b if there are as many different pairs of their values as
 // there are different values of a. That is counted for all pairs of scalars. Values that hardly ever come
-// twice determine everything by chance, so they do not count, and each goroutine looks at its first
+// twice determine everything by chance, so they do not count. Each goroutine looks at its first
 // examples only, because a pair costs a lookup.
 
 const (
@@ -81,12 +81,13 @@ func (l *leaks) take(tensor func(name string) *tfbridge.Tensor) error {
 	if len(l.columns) < 2 || l.examples >= mostLeakExamples {
 		return nil
 	}
-	keys := make([][]uint64, len(l.columns))
+	keys, rows := make([][]uint64, len(l.columns)), 0
 	for i, c := range l.columns {
 		var err error
 		if keys[i], err = keysOf(tensor(c.name)); err != nil {
 			return err
 		}
+		rows = max(rows, len(keys[i])) // a column of another data type has none
 		for _, k := range keys[i] {
 			enter(&l.values[i], k)
 		}
@@ -96,7 +97,7 @@ func (l *leaks) take(tensor func(name string) *tfbridge.Tensor) error {
 			enter(&l.pairs[pair], mix(keys[a][row])^mix(mix(keys[b][row])))
 		}
 	})
-	l.examples += int64(len(keys[0]))
+	l.examples += int64(rows)
 	return nil
 }
 
@@ -173,7 +174,7 @@ func joinSet(set *map[uint64]struct{}, other map[uint64]struct{}) {
 	}
 }
 
-// result returns the columns that determine others, of two that do so the first one.
+// result returns the columns that determine others. If two columns determine each other, it returns the first.
 func (l *leaks) result() (list []Determination) {
 	l.each(func(pair, a, b int) {
 		pairs, va, vb := l.pairs[pair], l.values[a], l.values[b]
@@ -224,7 +225,7 @@ func listOf(set map[uint64]struct{}) []uint64 {
 	return list
 }
 
-// leaks returns what the part was made of, of columns. It is not known in a part that does not fit.
+// leaks returns the collection that the part was made of. It is empty if the part is of other columns.
 func (p *leaksPart) leaks(columns []known) *leaks {
 	l := newLeaks(columns)
 	if p == nil || len(p.Values) != len(l.values) || len(p.Pairs) != len(l.pairs) {

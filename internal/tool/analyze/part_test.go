@@ -14,6 +14,7 @@ import (
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/loaders/spec"
+	"millrace/tfbridge"
 	"millrace/tfrecord/example"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,5 +173,28 @@ func TestFindings(t *testing.T) {
 	text := html.String()
 	if strings.Contains(text, "<b>yes") || strings.Count(text, "<svg") != 3 || !strings.Contains(text, `class="other" d="M0 `) || !strings.Contains(text, "Compared with b.json") {
 		t.Errorf("the page is\n%s", text)
+	}
+}
+
+// Columns of data types that are not compared hide nothing that others do.
+func TestLeaksOfOtherTypes(t *testing.T) {
+	testruntime.Need(t)
+	const rows = 100
+	columns := map[string]any{"short": make([]int16, rows), "class": make([]int64, rows), "name": make([]string, rows)}
+	for i := range rows {
+		columns["class"].([]int64)[i], columns["name"].([]string)[i] = int64(i%5), string(rune('a'+i%5))
+	}
+	l := newLeaks([]known{{name: "short"}, {name: "class"}, {name: "name"}})
+	err := l.take(func(name string) *tfbridge.Tensor {
+		x, err := tfbridge.NewTensor(columns[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { x.Close() })
+		return x
+	})
+	want := []Determination{{"class", "name", 5, true}}
+	if diff := cmp.Diff(want, l.result()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
