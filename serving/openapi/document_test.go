@@ -106,12 +106,13 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write testdata/constant.json")
+var update = flag.Bool("update", false, "write testdata/document.json")
 
-// The document of one model is this one, word for word: what generates clients reads it.
+// The document of these models is this one, word for word, because programs generate clients from it.
 func TestWords(t *testing.T) {
 	testruntime.Need(t)
-	models, err := serving.New(t.Context(), []serving.ModelConfig{{Name: "constant", BasePath: "../../testdata/models/constant"}}, &serving.Options{FileSystemPollWait: -1, Logger: slog.New(slog.DiscardHandler)})
+	configs := []serving.ModelConfig{{Name: "linear", BasePath: "../../testdata/models/linear"}, {Name: "decoder", BasePath: "../../testdata/models/decoder"}}
+	models, err := serving.New(t.Context(), configs, &serving.Options{FileSystemPollWait: -1, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestWords(t *testing.T) {
 	if err := json.Indent(&got, text, "", " "); err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/constant.json"
+	const golden = "testdata/document.json"
 	if *update {
 		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
