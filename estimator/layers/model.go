@@ -219,8 +219,8 @@ type opening struct {
 	after []*tfbridge.Operation
 }
 
-// updates adds the updates of all parts. The derivatives of all are computed before any
-// of them.
+// updates adds the updates of all parts. The derivatives of all are computed from the values
+// that the variables have before the step.
 func (b *built) updates(s *graph.Scope, parts []Part, outputs Tensors, o *opening) ([]*tfbridge.Operation, error) {
 	type pending struct {
 		pairs   []optimizer.Gradient
@@ -244,7 +244,6 @@ func (b *built) updates(s *graph.Scope, parts []Part, outputs Tensors, o *openin
 			}
 			trained[name] = cmp.Or(p.Name, "loss")
 			pairs[i].Value = scaling.Unscale(s, pairs[i].Value)
-			o.after = append(o.after, pairs[i].Value.Op)
 		}
 		all = append(all, pending{pairs, scaling})
 	}

@@ -36,8 +36,9 @@ type ApplyOptions struct {
 	// ClipNorm scales all gradients together, so that their global norm is at most
 	// this. It is Common.GlobalClipNorm in another place. 0 means no clipping.
 	ClipNorm float64
-	// After are operations to finish before any variable changes. Operations that
-	// read a variable for the loss belong here: nothing else orders them.
+	// After are operations to finish before any variable changes: all those that read
+	// the variables for the loss and for its derivatives. Each update waits for them
+	// and for its own gradient. Empty: each update waits for all gradients instead.
 	After []*tfbridge.Operation
 	// Scaling is the scale of the loss that the gradients were computed from, from
 	// NewScaling; nil: the loss was not scaled.
@@ -47,9 +48,13 @@ type ApplyOptions struct {
 // Apply adds operations that update variables by their gradients. step is the
 // handle of a scalar int64 variable that counts the updates from 0.
 //
-// No variable changes before all gradients are computed. The slots are variables of
-// the session, under names that begin with the scope's prefix. A failure is the
-// scope's, see [graph.Scope.Err]; then Apply returns nil.
+// With ApplyOptions.After a variable changes as soon as its gradient is known, as in Keras,
+// so that few gradients are in memory at once. Only clipping by the global norm, gradient
+// accumulation and a dynamic scale of the loss wait for all gradients. A step that fails, or
+// is cancelled, may therefore leave some variables changed and others not.
+//
+// The slots are variables of the session, under names that begin with the scope's prefix. A
+// failure is the scope's, see [graph.Scope.Err]; then Apply returns nil.
 func Apply(s *graph.Scope, o Optimizer, step tfbridge.Output, gradients []Gradient, opts *ApplyOptions) *Update {
 	if opts == nil {
 		opts = &ApplyOptions{}
@@ -95,9 +100,14 @@ func (a *applier) prepare(gradients []Gradient, opts *ApplyOptions) {
 	}
 }
 
-// barrier makes changes wait for the gradients and other operations.
+// barrier makes changes wait for operations; without any, for the gradients. A gradient is
+// computed from values that were read before, so the reads suffice: an update leaves a value
+// that was read as it is, and writes to a copy while something still uses it.
 func (a *applier) barrier(gradients []Gradient, after []*tfbridge.Operation) {
 	all := append([]*tfbridge.Operation{a.rate.Op}, after...)
+	if len(after) > 0 {
+		gradients = nil
+	}
 	for _, g := range gradients {
 		all = append(all, g.Value.Op)
 		if g.Indices.Op != nil {

@@ -20,7 +20,8 @@ type State struct {
 	average, accumulator *Slot // nil: there is none
 }
 
-// Scope returns the scope to add operations to. They run when all gradients are known.
+// Scope returns the scope to add operations to. They run after
+// all reads of the variables for the loss and the gradients.
 func (v *State) Scope() *graph.Scope { return v.after }
 
 // Rate returns the learning rate of the step, a scalar of the variable's data type.

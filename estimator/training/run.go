@@ -8,6 +8,7 @@ import (
 	"millrace/dtype"
 	"millrace/estimator/checkpoint"
 	"millrace/savedmodel"
+	"millrace/tfbridge"
 )
 
 // Run trains a subject in a folder. It checks the options and locks the folder, and
@@ -82,7 +83,24 @@ func (t *training) prepareValues() (err error) {
 	// now: otherwise the first checkpoint would delay the steps.
 	read, err := t.subject.Values.Read()
 	checkpoint.CloseTensors(read)
+	if err == nil && bytesOf(t.subject.Values.Specs()) >= largeVariables {
+		tfbridge.ReleaseMemory() // loading has left free memory in the heaps; the steps do not reuse all of it
+	}
 	return t.subject.Error(err)
+}
+
+// largeVariables is the number of bytes of variables from which on the memory that loading
+// leaves is worth a collection of tens of milliseconds.
+const largeVariables = 16 << 20
+
+// bytesOf returns the number of bytes of tensors.
+func bytesOf(specs []dtype.TensorSpec) (all int64) {
+	for _, s := range specs {
+		if _, bytes, err := dtype.ByteSize(s.DType, s.Shape.Dims()); err == nil {
+			all += bytes
+		}
+	}
+	return all
 }
 
 // announce reports the trained variables.
