@@ -260,7 +260,7 @@ guarded: native ## attacks by models, with a guard page beside pieces of C memor
 
 .PHONY: calls
 calls: native ## a sound call of each operation that a model may use, changed 60 times: none ends the process
-	$(WITH_RUNTIME) MILLRACE_SOAK=1 go test -count=1 -timeout 2h -run 'TestSoundCalls|TestEndingCalls|TestChangedCalls|TestDeepCalls' ./gen/opeffect
+	$(WITH_RUNTIME) MILLRACE_SOAK=1 go test -count=1 -timeout 2h -run 'TestSoundCalls|TestEndingCalls|TestChangedCalls|TestDeepCalls' ./gen/opeffect -changes 60
 
 .PHONY: foreign-models
 foreign-models: native ## write models as their users export them, and load each, where PYTHON has TensorFlow

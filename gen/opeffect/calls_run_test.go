@@ -2,6 +2,7 @@ package opeffect
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -301,8 +302,10 @@ func TestDeepCalls(t *testing.T) {
 	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)
 }
 
+var changesOfAll = flag.Int("changes", 4, "changes of each sound call in a long run of TestChangedCalls; 60 take more than an hour")
+
 // TestChangedCalls changes sound calls. None of them ends the process. A brief run takes
-// one change of a few calls, a long one many of all.
+// two changes of a few calls, a long one -changes of all.
 func TestChangedCalls(t *testing.T) {
 	b, err := parseCalls(callsText)
 	if err != nil {
@@ -312,7 +315,7 @@ func TestChangedCalls(t *testing.T) {
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%24 > 0 })
 	}
-	seen := runCalls(t, indices, soak.Rounds(2, 60))
+	seen := runCalls(t, indices, soak.Rounds(2, *changesOfAll))
 	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)
 }
 
