@@ -223,6 +223,7 @@ func TestProblems(t *testing.T) {
 		{"key of another optimizer", `{"model": {"saved_model": "MODEL", "train": {"loss": {"type": "huber", "predictions": "scores", "labels": "id"}, "optimizer": {"type": "adam", "rho": 0.5}}}, ` + loader + `}`,
 			`model.train.optimizer.rho: "adam" does not use it`},
 		{"no such weights", `{"model": {"saved_model": "MODEL"}, ` + loader + `, "init": "bert.safetensors"}`, `init: there is no file or checkpoint "bert.safetensors"`},
+		{"no such weights in a folder of a long name", `{"model": {"saved_model": "MODEL"}, ` + loader + `, "init": "` + strings.Repeat("folder/", 20) + `bert.safetensors"}`, `/bert.safetensors"`},
 		{"names of weights", `{"model": {"saved_model": "MODEL"}, ` + loader + `, "init": {"path": "MODEL", "map": [{"from": "a", "to": "b"}, {"from": "a", "to": "b*"}], "variables": ["["]}}`,
 			`init.map[1]: from may have one *, and to no more than from`},
 		{"patterns of weights", `{"model": {"saved_model": "MODEL"}, ` + loader + `, "init": {"path": "MODEL", "variables": ["["]}}`, `init.variables[0]: "[" is not a pattern`},

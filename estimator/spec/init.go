@@ -36,7 +36,7 @@ func checkInit(c *checker) {
 	where := c.relative(config.initPath())
 	if _, err := os.Stat(where); err != nil {
 		if _, index := os.Stat(where + ".index"); index != nil {
-			c.report.Report(node, "there is no file or checkpoint %s", decl.Quote(where))
+			c.report.Report(node, "there is no file or checkpoint %s", decl.QuotePath(where))
 		}
 	}
 }

@@ -98,6 +98,9 @@ func (r *Reporter) subject(at *jsonpos.Node) string {
 // maxQuote is how much of a user's text a message shows, in bytes.
 const maxQuote = 64
 
+// maxPath is how much of a path a message shows, in bytes: as much as Linux allows.
+const maxPath = 4096
+
 // Quote returns a text from the user's file for a message: quoted, escaped and
 // shortened.
 func Quote(s string) string {
@@ -106,6 +109,15 @@ func Quote(s string) string {
 		return fmt.Sprintf("%q...", cut)
 	}
 	return fmt.Sprintf("%q", s)
+}
+
+// QuotePath returns a path for a message, quoted and escaped. It is whole, because a
+// reader needs its end.
+func QuotePath(path string) string {
+	if len(path) > maxPath {
+		path = path[:maxPath]
+	}
+	return fmt.Sprintf("%q", path)
 }
 
 // Show returns a value as it is written, shortened if it is long. For a list or

@@ -65,7 +65,7 @@ func (c faultPart) recordsChecked(key string) {
 func (c faultPart) localFiles(key string) {
 	for _, f := range c.spec.Files {
 		if f.Remote {
-			c.inConfig.Report(c.args.Key(key), "needs counted records, and those of the remote file %s are not; %s", decl.Quote(PrintablePath(f.Path)), needIndex(f.Path))
+			c.inConfig.Report(c.args.Key(key), "needs counted records, and those of the remote file %s are not; %s", decl.QuotePath(PrintablePath(f.Path)), needIndex(f.Path))
 			return
 		}
 	}

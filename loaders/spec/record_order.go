@@ -196,7 +196,7 @@ func (c orderPart) placesKnown(key string) {
 	}
 	for _, f := range c.spec.Files {
 		if f.Remote {
-			c.inConfig.Report(at, "needs the places of records, which are not known in the remote file %s; %s", decl.Quote(PrintablePath(f.Path)), needIndex(f.Path))
+			c.inConfig.Report(at, "needs the places of records, which are not known in the remote file %s; %s", decl.QuotePath(PrintablePath(f.Path)), needIndex(f.Path))
 			return
 		}
 	}

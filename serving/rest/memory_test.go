@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -36,7 +38,7 @@ func gzipped(t testing.TB, text string) []byte {
 // waitEmpty waits until no request takes memory.
 func waitEmpty(t *testing.T, b *budget.Budget) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); b.InUse() != 0; runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); b.InUse() != 0; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d bytes are in use", b.InUse())
 		}
@@ -108,45 +110,59 @@ func post(t *testing.T, at, headers string, body []byte) (*http.Response, string
 	return a, string(text)
 }
 
+// halfSent opens a connection and sends a part of a request of a megabyte.
+func halfSent(t *testing.T, at string, part int) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	head := "POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 1048575\r\n\r\n"
+	if _, err := conn.Write(append([]byte(head), make([]byte, part)...)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
 // A full server says when to try again, and answers short requests meanwhile.
-// Incomplete bodies are dropped when their time is over.
+// Incomplete bodies are dropped when their clients leave, or when their time is over.
 func TestRequestMemoryHalfSent(t *testing.T) {
 	s := serveModels(t, &serving.Options{RequestMemory: 8 << 20}, "constant")
-	options := Options{Logger: quiet, Timeout: time.Second}
-	web := listen(t, s, &ServerOptions{Options: options})
-	defer web.Close()
-	other := httptest.NewServer(NewHandler(s, &options))
+	// A busy machine may take seconds for the steps of this test, so nobody's time is over before its end.
+	patient, hasty := Options{Logger: quiet, Timeout: time.Hour}, Options{Logger: quiet, Timeout: 50 * time.Millisecond}
+	ours, oursHasty := listen(t, s, &ServerOptions{Options: patient}), listen(t, s, &ServerOptions{Options: hasty})
+	defer ours.Close()
+	defer oursHasty.Close()
+	other, otherHasty := httptest.NewServer(NewHandler(s, &patient)), httptest.NewServer(NewHandler(s, &hasty))
 	defer other.Close()
-	for _, at := range []string{web.URL, other.URL} {
+	defer otherHasty.Close()
+	for _, server := range []struct{ patient, hasty string }{{ours.URL, oursHasty.URL}, {other.URL, otherHasty.URL}} {
 		var conns []net.Conn
 		for range 5 {
-			conn, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, conn)
-			fmt.Fprintf(conn, "POST /v1/models/constant:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 1048575\r\n\r\n")
-			if _, err := conn.Write(make([]byte, 600_000)); err != nil {
-				t.Fatal(err)
-			}
+			conns = append(conns, halfSent(t, server.patient, 600_000))
 		}
 		for s.Memory.InUse() < 5<<20 {
 			runtime.Gosched()
 		}
-		if a, text := post(t, at, "Content-Length: 3000000\r\n", make([]byte, 10_000)); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") != "1" {
+		if a, text := post(t, server.patient, "Content-Length: 3000000\r\n", make([]byte, 10_000)); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") != "1" {
 			t.Errorf("one more: %d %v %s", a.StatusCode, a.Header, text)
 		}
 		const short = `{"instances": [1]}`
-		if a, text := post(t, at, fmt.Sprintf("Content-Length: %d\r\n", len(short)), []byte(short)); a.StatusCode != http.StatusOK {
+		if a, text := post(t, server.patient, fmt.Sprintf("Content-Length: %d\r\n", len(short)), []byte(short)); a.StatusCode != http.StatusOK {
 			t.Errorf("a short request: %d %s", a.StatusCode, text)
 		}
-		for _, c := range conns[:3] {
-			c.Close()
-		}
-		waitEmpty(t, s.Memory) // the time of the others is over
 		for _, c := range conns {
 			c.Close()
 		}
+		waitEmpty(t, s.Memory)
+		late := halfSent(t, server.hasty, 1)
+		late.SetReadDeadline(time.Now().Add(time.Minute))
+		// The server answers, or only ends the connection.
+		if _, err := io.Copy(io.Discard, late); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("an incomplete body is not dropped")
+		}
+		waitEmpty(t, s.Memory)
 	}
 }
 

@@ -127,7 +127,7 @@ func statistics(c *processing.Context, at *jsonpos.Node, key string, v processin
 		Tensors map[string]struct{ Mean, Std []float64 } `json:"tensors"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
-		c.Report(from, "%s is not a file of statistics: %v", decl.Quote(from.Text()), err).Hint = "it is JSON of the form " + statisticsForm
+		c.Report(from, "%s is not a file of statistics: %v", decl.QuotePath(from.Text()), err).Hint = "it is JSON of the form " + statisticsForm
 		return nil, false
 	}
 	found, ok := file.Tensors[name.Text()]

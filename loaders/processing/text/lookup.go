@@ -62,7 +62,7 @@ func (a *LookupArgs) words(c *processing.Context) (words []string, ok bool) {
 		}
 		words = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 		if len(text) == 0 {
-			c.Report(at, "%s has no words", decl.Quote(path))
+			c.Report(at, "%s has no words", decl.QuotePath(path))
 			return nil, false
 		}
 		place = func(int) *jsonpos.Node { return at }
