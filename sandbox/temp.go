@@ -18,8 +18,9 @@ type Temp struct {
 }
 
 // NewTemp makes the folder inside the folder for temporary files, and sets TMPDIR. A
-// service makes it before [Restrict] and closes it at its end. The folder of a process
-// that was killed is removed by the next process.
+// service makes it before [Restrict] and closes it at its end. It makes it also before
+// TensorFlow opens, whose threads read the environment that this changes. The folder of a
+// process that was killed is removed by the next process.
 func NewTemp() (*Temp, error) {
 	folder, err := scratch.New()
 	if err != nil {

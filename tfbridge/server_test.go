@@ -23,7 +23,7 @@ func TestServers(t *testing.T) {
 	options := func(o *ServerOptions) *SessionOptions {
 		return &SessionOptions{CollectiveLeader: "/job:worker/replica:0/task:0", DeviceFilters: []string{o.Device()}}
 	}
-	var group errgroup.Group
+	var sessions []*SessionOptions
 	for task := range 2 {
 		o := &ServerOptions{Cluster: cluster, Job: "worker", Task: task}
 		o.Session = options(o)
@@ -32,20 +32,21 @@ func TestServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		session := options(o)
-		session.Target = server.Target()
-		group.Go(func() error {
-			got, err := sumOfTasks(session, float32(task+1), 0)
-			if err == nil && got != 3 {
-				err = errors.New("the sum is wrong")
-			}
-			return err
-		})
+		session.Target, session.Timeout = server.Target(), 20*time.Second
+		sessions = append(sessions, session)
 	}
-	if err := group.Wait(); err != nil {
+	// TensorFlow's leader draws the number of the first step again if another task asks for it
+	// between two of its locks (RpcCollectiveExecutorMgr). The tasks then wait for each other until
+	// their time is over. That was seen once on a busy machine, so another key gets a try.
+	err := sumsOfTasks(sessions, 0)
+	if errors.Is(err, millrace.ErrCanceled) {
+		err = sumsOfTasks(sessions, 1)
+	}
+	if err != nil {
 		t.Error(err)
 	}
 
-	_, err := NewServer(&ServerOptions{Cluster: cluster, Job: "worker", Task: 1})
+	_, err = NewServer(&ServerOptions{Cluster: cluster, Job: "worker", Task: 1})
 	if !errors.Is(err, millrace.ErrRuntime) || !strings.Contains(err.Error(), addresses[1]) {
 		t.Errorf("a port that is taken: %v", err)
 	}
@@ -58,9 +59,24 @@ func TestServers(t *testing.T) {
 	}
 	session := options(alone)
 	session.Target, session.Timeout = server.Target(), 200*time.Millisecond
-	if _, err := sumOfTasks(session, 1, 2); !errors.Is(err, millrace.ErrCanceled) {
+	if _, err := sumOfTasks(session, 1, 4); !errors.Is(err, millrace.ErrCanceled) {
 		t.Errorf("a task that nobody started: %v", err)
 	}
+}
+
+// sumsOfTasks adds values of both tasks in both tasks at a time.
+func sumsOfTasks(sessions []*SessionOptions, key int64) error {
+	var group errgroup.Group
+	for task, session := range sessions {
+		group.Go(func() error {
+			got, err := sumOfTasks(session, float32(task+1), key)
+			if err == nil && got != 3 {
+				err = errors.New("the sum is wrong")
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // sumOfTasks adds a value of each of two tasks.

@@ -92,7 +92,12 @@ func (p *Program) RuntimeOptions() *tfbridge.RuntimeOptions {
 // Warm starts to open TensorFlow in the background while the config is checked:
 // opening takes longer than everything else before the first batch. The first
 // call that needs TensorFlow waits for it and gets its error.
+//
+// The folder for temporary files is made first. It changes the environment, and TensorFlow's
+// libraries read theirs while they open: C allows no change of it then, and a process that
+// did both at once ended with SIGSEGV.
 func (p *Program) Warm() {
+	p.ownTemp() // Confine reports the error
 	go tfbridge.Open(p.RuntimeOptions())
 }
 

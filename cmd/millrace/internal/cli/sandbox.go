@@ -40,7 +40,7 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	if err != nil {
 		return millrace.Errorf(millrace.ErrConfig, "--sandbox: %w", err)
 	}
-	if mode == sandbox.Off || !p.process {
+	if !p.confinable() {
 		p.verbosely("sandbox: off")
 		return nil
 	}
@@ -48,16 +48,30 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	policy.Read = append(append(policy.Read, p.sandbox.read...), p.runtimePaths()...)
 	policy.Write = append(slices.DeleteFunc(policy.Write, missing), p.sandbox.write...)
 	policy.Rename = slices.DeleteFunc(policy.Rename, missing)
-	if policy.Temp, err = sandbox.NewTemp(); err != nil {
+	if err := p.ownTemp(); err != nil {
 		return err
 	}
-	p.temp = policy.Temp
+	policy.Temp = p.temp
 	protection, err := sandbox.Restrict(&policy, mode)
 	if err != nil {
 		return err
 	}
 	p.verbosely("sandbox: %s", protection)
 	return nil
+}
+
+// confinable reports whether Confine restricts the process.
+func (p *Program) confinable() bool {
+	mode, err := sandbox.ParseMode(p.sandbox.mode)
+	return err == nil && mode != sandbox.Off && p.process
+}
+
+// ownTemp makes the folder for temporary files, once, if the process will be confined.
+func (p *Program) ownTemp() (err error) {
+	if p.temp == nil && p.confinable() {
+		p.temp, err = sandbox.NewTemp()
+	}
+	return err
 }
 
 // withoutURLs returns a policy with connections in place of the paths that are URLs.
