@@ -67,7 +67,7 @@ func TestServeKilledInReload(t *testing.T) {
 		}
 		maps.Copy(before, contents(t, version(n)))
 		until(t, "the server loads the new version", func() bool {
-			// On a busy machine the old version may be gone before its files and those of the new one are seen together.
+			// On a busy machine the old version's files may be gone before this looks again.
 			return len(contents(t, temp)) > len(idle)+n%3 || statusOf(loaded) == http.StatusOK
 		})
 		server.Process.Kill()

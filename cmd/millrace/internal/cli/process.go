@@ -24,7 +24,7 @@ func NewProgram() *Program {
 // the command ends or a signal stops it. Then it ends the process with the exit code.
 func Main(p *Program, root *cobra.Command, args []string) {
 	EndCrashesBySignal(args)
-	p.process = true
+	p.sandbox.process = true
 	// With SIGPIPE caught, a write to a closed standard output returns an error
 	// and does not kill the process half-way.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -27,7 +27,6 @@ import (
 
 	"millrace"
 	"millrace/internal/base/terminal"
-	"millrace/sandbox"
 	"millrace/tfbridge"
 )
 
@@ -42,8 +41,6 @@ type Program struct {
 	memoryLimit int64
 
 	sandbox sandboxFlags
-	temp    *sandbox.Temp // nil: none
-	process bool          // the command line is the process's own, so the process may be confined
 
 	unfinished atomic.Value // string: what is incomplete if the command stops now
 	onHangup   atomic.Value // func(): handles SIGHUP
@@ -97,7 +94,7 @@ func (p *Program) RuntimeOptions() *tfbridge.RuntimeOptions {
 // libraries read theirs while they open: C allows no change of it then, and a process that
 // did both at once ended with SIGSEGV.
 func (p *Program) Warm() {
-	p.ownTemp() // Confine reports the error
+	p.sandbox.ownTemp() // Confine reports the error
 	go tfbridge.Open(p.RuntimeOptions())
 }
 

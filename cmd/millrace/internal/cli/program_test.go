@@ -12,12 +12,12 @@ import (
 // while they open.
 func TestWarmChangesNoEnvironment(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	p := &Program{process: true, RuntimeDir: t.TempDir()} // there is no runtime
-	p.sandbox.mode = string(sandbox.Auto)
+	p := &Program{RuntimeDir: t.TempDir()} // it lacks a runtime
+	p.sandbox.process, p.sandbox.mode = true, string(sandbox.Auto)
 	p.Warm()
-	defer p.temp.Close()
+	defer p.sandbox.temp.Close()
 	before := os.Environ()
-	if err := p.ownTemp(); err != nil { // as Confine does
+	if err := p.sandbox.ownTemp(); err != nil { // as Confine does
 		t.Fatal(err)
 	}
 	if after := os.Environ(); !slices.Equal(before, after) {

@@ -19,7 +19,7 @@ func (p *Program) Run(ctx context.Context, root *cobra.Command, args []string) i
 	return p.guard(func() int {
 		root.SetArgs(args)
 		err := root.ExecuteContext(ctx)
-		p.temp.Close()
+		p.sandbox.temp.Close()
 		return p.finish(ctx, err)
 	})
 }

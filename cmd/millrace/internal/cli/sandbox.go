@@ -19,10 +19,13 @@ import (
 	"millrace/tfrecord/index"
 )
 
-// sandboxFlags are the flags of the sandbox, which all commands have.
+// sandboxFlags are the flags of the sandbox, which all commands have, and what is known of the process.
 type sandboxFlags struct {
 	mode        string
 	read, write []string
+
+	process bool          // the command line is the process's own, so the process may be confined
+	temp    *sandbox.Temp // nil: none
 }
 
 func (f *sandboxFlags) add(c *cobra.Command) {
@@ -40,7 +43,7 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	if err != nil {
 		return millrace.Errorf(millrace.ErrConfig, "--sandbox: %w", err)
 	}
-	if !p.confinable() {
+	if !p.sandbox.confinable() {
 		p.verbosely("sandbox: off")
 		return nil
 	}
@@ -48,10 +51,10 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 	policy.Read = append(append(policy.Read, p.sandbox.read...), p.runtimePaths()...)
 	policy.Write = append(slices.DeleteFunc(policy.Write, missing), p.sandbox.write...)
 	policy.Rename = slices.DeleteFunc(policy.Rename, missing)
-	if err := p.ownTemp(); err != nil {
+	if err := p.sandbox.ownTemp(); err != nil {
 		return err
 	}
-	policy.Temp = p.temp
+	policy.Temp = p.sandbox.temp
 	protection, err := sandbox.Restrict(&policy, mode)
 	if err != nil {
 		return err
@@ -61,15 +64,15 @@ func (p *Program) Confine(needs *sandbox.Policy) error {
 }
 
 // confinable reports whether Confine restricts the process.
-func (p *Program) confinable() bool {
-	mode, err := sandbox.ParseMode(p.sandbox.mode)
-	return err == nil && mode != sandbox.Off && p.process
+func (f *sandboxFlags) confinable() bool {
+	mode, err := sandbox.ParseMode(f.mode)
+	return err == nil && mode != sandbox.Off && f.process
 }
 
 // ownTemp makes the folder for temporary files, once, if the process will be confined.
-func (p *Program) ownTemp() (err error) {
-	if p.temp == nil && p.confinable() {
-		p.temp, err = sandbox.NewTemp()
+func (f *sandboxFlags) ownTemp() (err error) {
+	if f.temp == nil && f.confinable() {
+		f.temp, err = sandbox.NewTemp()
 	}
 	return err
 }
