@@ -259,8 +259,10 @@ guarded: native ## attacks by models, with a guard page beside pieces of C memor
 		-run 'TestFailingTricks|TestOddArguments|TestOddHandles' ./graph ./gen/opeffect
 
 .PHONY: calls
-calls: native ## a sound call of each operation that a model may use, changed 60 times: none ends the process
-	$(WITH_RUNTIME) MILLRACE_SOAK=1 go test -count=1 -timeout 2h -run 'TestSoundCalls|TestEndingCalls|TestChangedCalls|TestDeepCalls' ./gen/opeffect -changes 60
+calls: native ## a sound call of each operation that a model may use, changed 60 times: none ends the process. A run that was stopped goes on; CALLS_FROM=N and CALLS_SHARD=K/N take a part
+	mkdir -p build
+	$(WITH_RUNTIME) MILLRACE_SOAK=1 CALLS_PROGRESS=$(CURDIR)/build/calls.progress go test -count=1 -timeout 6h -run 'TestSoundCalls|TestEndingCalls|TestChangedCalls|TestDeepCalls' ./gen/opeffect -v -changes 60
+	rm build/calls.progress
 
 .PHONY: foreign-models
 foreign-models: native ## write models as their users export them, and load each, where PYTHON has TensorFlow

@@ -1,6 +1,7 @@
 package opeffect
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -101,12 +102,21 @@ type changedCalls struct {
 	ended  map[string]int    // how often a call ended the process, by its index
 	slow   int               // calls that did not end in time
 	ran    int
+	all    bool // none was skipped
 }
+
+// childMemory is the address space of a child in KB.
+const childMemory = 7000000
 
 // runCalls runs calls of the table, by their indices, with a number of changes each, in
 // child processes, and reports those that end a process.
-func runCalls(t *testing.T, indices []int, changes int) *changedCalls {
+func runCalls(t *testing.T, b *book, indices []int, changes int) *changedCalls {
+	before := len(indices)
 	all := &changedCalls{failed: map[string]string{}, ended: map[string]int{}}
+	p := openProgress(t)
+	calls := slices.Concat(b.calls, b.ends)
+	indices = p.left(t, calls, indices)
+	all.all = len(indices) == before
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for half := range 2 {
@@ -116,7 +126,7 @@ func runCalls(t *testing.T, indices []int, changes int) *changedCalls {
 				mine = append(mine, fmt.Sprint(indices[i], " -1"))
 			}
 			for len(mine) > 0 {
-				mine = childCalls(t, mine, changes, all, &mu)
+				mine = childCalls(t, mine, changes, all, &mu, p, calls)
 			}
 		})
 	}
@@ -126,16 +136,16 @@ func runCalls(t *testing.T, indices []int, changes int) *changedCalls {
 
 // childCalls runs calls in a process with little memory, until it ends. It returns what is
 // left to run.
-func childCalls(t *testing.T, mine []string, changes int, all *changedCalls, mu *sync.Mutex) []string {
+func childCalls(t *testing.T, mine []string, changes int, all *changedCalls, mu *sync.Mutex, progress *progress, calls []call) []string {
 	p, err := startChild(t, childOptions{
-		limits: "ulimit -v 7000000; ulimit -c 0;", test: "TestCallsChild", input: mine, patience: callPatience,
+		limits: fmt.Sprintf("ulimit -v %d; ulimit -c 0;", childMemory), test: "TestCallsChild", input: mine, patience: callPatience,
 		env: []string{probeEnv + "=" + strconv.Itoa(changes), "TF_CPP_MIN_LOG_LEVEL=1"},
 	})
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
-	at, change, what := 0, -1, ""
+	at, change, what, full := 0, -1, "", false
 	ended := p.wait(func(line string) {
 		word, rest, _ := strings.Cut(line, " ")
 		switch word {
@@ -152,25 +162,71 @@ func childCalls(t *testing.T, mine []string, changes int, all *changedCalls, mu 
 			all.failed[what] = rest
 			mu.Unlock()
 		case "survived":
+			progress.record(word, rest, calls[indexOf(mine[at])])
 			at, change = at+1, -1
+		case "full":
+			full = true
 		}
 	})
 	if at == len(mine) {
 		return nil
 	}
+	if full && ended == nil {
+		return mine[at:]
+	}
+	stopped := p.stopped.Load()
+	alone := ""
+	if !stopped {
+		alone = endsAlone(t, indexOf(mine[at]), change, changes)
+	}
 	mu.Lock()
 	defer mu.Unlock()
-	if p.stopped.Load() {
+	if stopped {
 		t.Logf("SLOW %s", what)
+		progress.record("slow", what, calls[indexOf(mine[at])])
 		all.slow++
 		return mine[at+1:]
 	}
-	t.Errorf("ends the process: %s\n    %s", what, fmt.Sprint(ended, ": ", endOf(p.log.String())))
+	why := fmt.Sprint(ended, ": ", endOf(p.log.String()))
+	if alone == "" || alone == outOfMemory {
+		t.Logf("%s: %s\n    %s", cmp.Or(alone, "the process has no memory left, and one that only makes this call lives"), what, why)
+		progress.record("memory", fmt.Sprint(cmp.Or(alone, "not alone"), ": ", what), calls[indexOf(mine[at])])
+		return append([]string{fmt.Sprint(indexOf(mine[at]), " ", change)}, mine[at+1:]...)
+	}
+	progress.record("ended", fmt.Sprint(what, ": ", strings.ReplaceAll(why, "\n", " ")), calls[indexOf(mine[at])])
+	t.Errorf("ends the process, also alone and with %d MiB: %s\n    %s", 3*childMemory>>10, what, why)
 	index, _, _ := strings.Cut(mine[at], " ")
 	if all.ended[index]++; all.ended[index] == 9 {
 		return mine[at+1:]
 	}
 	return append([]string{fmt.Sprint(index, " ", change)}, mine[at+1:]...)
+}
+
+// outOfMemory says that a call lives in a process with more memory.
+const outOfMemory = "the call needs more memory than the process may take"
+
+// endsAlone makes one change of a call in a separate process, with as much memory as others and then with three times
+// that. It returns "" if the process lives, and otherwise why it ended.
+func endsAlone(t *testing.T, index, change, changes int) (why string) {
+	for _, limit := range []int{childMemory, 3 * childMemory} {
+		p, err := startChild(t, childOptions{
+			limits: fmt.Sprintf("ulimit -v %d; ulimit -c 0;", limit), test: "TestCallsChild", input: []string{fmt.Sprint(index, " ", change-1, " alone")}, patience: callPatience,
+			env: []string{probeEnv + "=" + strconv.Itoa(changes), "TF_CPP_MIN_LOG_LEVEL=1"},
+		})
+		if err != nil {
+			return err.Error()
+		}
+		survived := false
+		ended := p.wait(func(line string) { survived = survived || strings.HasPrefix(line, "survived") })
+		switch {
+		case survived && limit == childMemory, p.stopped.Load():
+			return ""
+		case survived:
+			return outOfMemory
+		}
+		why = fmt.Sprint(ended, ": ", endOf(p.log.String()))
+	}
+	return why
 }
 
 // endOf returns the lines of a log that say why a process ended.
@@ -205,7 +261,8 @@ func TestCallsChild(t *testing.T) {
 	}
 	for line := range strings.Lines(string(lines)) {
 		var index, last int
-		fmt.Sscan(line, &index, &last)
+		var alone string // only the next change
+		fmt.Sscan(line, &index, &last, &alone)
 		c := slices.Concat(b.calls, b.ends)[index]
 		if last < 0 {
 			fmt.Println("call 0", c)
@@ -215,19 +272,43 @@ func TestCallsChild(t *testing.T) {
 		}
 		if changes == deepChanges {
 			for n, d := range deep(c, b.lets) {
-				if n >= last {
+				if n >= max(last, 0) && (alone == "" || n == max(last, 0) && last >= 0) {
 					fmt.Println("call", n+1, describe(d.call, d.lets, b.lets))
 					runFor(2*time.Second, ops, d.call, d.lets, n%2 == 0) //nolint:errcheck // it may fail, but not end the process
 				}
 			}
 		}
-		for n := max(last, 0) + 1; n <= changes; n++ {
+		for n := max(last, 0) + 1; n <= changes && (alone == "" || n == last+1 && last >= 0); n++ {
 			changed, lets := newChanger(ops, c, n).change(c, b.lets)
 			fmt.Println("call", n, describe(changed, lets, b.lets))
 			runFor(500*time.Millisecond, ops, changed, lets, n%3 == 0) //nolint:errcheck // it may fail, but not end the process
 		}
-		fmt.Println("survived")
+		fmt.Println("survived", peak())
+		if size, _, _ := strings.Cut(peak(), " "); indexOf(size) > childMemory/2 {
+			fmt.Println("full") // each model takes a little address space
+			return
+		}
 	}
+}
+
+// indexOf returns the index in a line of a child's input.
+func indexOf(line string) (index int) {
+	fmt.Sscan(line, &index)
+	return index
+}
+
+// peak returns how much address space the process has had at once.
+func peak() string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "VmPeak:"); ok {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
 }
 
 func runFor(limit time.Duration, ops map[string]*tfproto.OpDef, c call, lets map[string]let, constants bool) error {
@@ -259,7 +340,7 @@ func TestSoundCalls(t *testing.T) {
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%8 > 0 })
 	}
-	seen := runCalls(t, indices, 0)
+	seen := runCalls(t, b, indices, 0)
 	for _, c := range slices.Sorted(maps.Keys(seen.failed)) {
 		t.Errorf("%s\n    %s", c, seen.failed[c])
 	}
@@ -298,7 +379,7 @@ func TestDeepCalls(t *testing.T) {
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%48 > 0 })
 	}
-	seen := runCalls(t, indices, deepChanges)
+	seen := runCalls(t, b, indices, deepChanges)
 	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)
 }
 
@@ -315,7 +396,7 @@ func TestChangedCalls(t *testing.T) {
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%24 > 0 })
 	}
-	seen := runCalls(t, indices, soak.Rounds(2, *changesOfAll))
+	seen := runCalls(t, b, indices, soak.Rounds(2, *changesOfAll))
 	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)
 }
 
@@ -331,11 +412,11 @@ func TestEndingCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := runCalls(t, indicesOf(b.ends, len(b.calls)), 0)
+	seen := runCalls(t, b, indicesOf(b.ends, len(b.calls)), 0)
 	has := map[string]bool{}
 	for _, c := range b.ends {
 		has[c.op] = true
-		if _, failed := seen.failed[c.String()]; !failed && seen.ran == len(b.ends) {
+		if _, failed := seen.failed[c.String()]; !failed && seen.all && seen.ran == len(b.ends) {
 			t.Errorf("no error: %s", c)
 		}
 	}

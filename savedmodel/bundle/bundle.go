@@ -149,6 +149,9 @@ func (b *Index) parseEntry(name string, te tableEntry) (Entry, error) {
 			e.sliced, e.slices = true, append(e.slices, f.Bytes)
 		}
 	}
+	if n := len(e.Shape.Dims()); n > maxDims {
+		return e, fail("it has %d dimensions, at most %d are allowed", n, maxDims)
+	}
 	if e.sliced {
 		return e, e.checkWhole(fail)
 	}
@@ -163,6 +166,10 @@ func (b *Index) parseEntry(name string, te tableEntry) (Entry, error) {
 	}
 	return e, nil
 }
+
+// maxDims is the most dimensions of a variable. TensorFlow's tensors have at most 254, and operations that
+// add dimensions end the process beyond that.
+const maxDims = 128
 
 // checkWhole checks the shape of a variable in slices.
 func (e *Entry) checkWhole(fail func(format string, args ...any) error) error {

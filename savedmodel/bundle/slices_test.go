@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"millrace"
@@ -66,6 +67,19 @@ func TestSlicesThatLie(t *testing.T) {
 				modeltest.WantError(t, err, millrace.ErrModel, `tensor "w"`, "its slices: "+tt.want)
 			}
 		})
+	}
+}
+
+// A variable has at most 128 dimensions, and operations that read it rely on this limit.
+func TestDimensions(t *testing.T) {
+	for n, want := range map[int]string{maxDims: "", maxDims + 1: "it has 129 dimensions, at most 128 are allowed"} {
+		e := modeltest.Floats(modeltest.Shape(slices.Repeat([]int64{1}, n)...), 0, 4)
+		_, err := Read("v.index", modeltest.Index(t, 1, []string{"w"}, e))
+		if want == "" && err != nil {
+			t.Errorf("%d: %v", n, err)
+		} else if want != "" {
+			modeltest.WantError(t, err, millrace.ErrModel, `tensor "w"`, want)
+		}
 	}
 }
 

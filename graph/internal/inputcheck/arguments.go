@@ -1,6 +1,7 @@
 package inputcheck
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -8,77 +9,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
-	"millrace/dtype"
 	"millrace/internal/base/argcheck"
 	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
 
-// checked returns nodes with a check before each operation that has rules for its
-// arguments, unless the graph proves that they hold.
-func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) ([]*tfproto.NodeDef, error) {
-	names := namesOf(nodes, function)
-	for _, n := range slices.Clone(nodes) {
-		if err := in.checkExport(n, function); err != nil {
-			return nil, err
-		}
-		rules := argcheck.Of(n.GetOp())
-		if len(rules) == 0 && !lists[n.GetOp()] && n.GetOp() != generatorOp {
-			continue
-		}
-		c := &check{checked: checked{node: n, function: function, names: names}, flow: in.flow}
-		if lists[n.GetOp()] {
-			ensured, err := c.ensureLists()
-			if err != nil {
-				return nil, err
-			}
-			nodes = append(nodes, ensured...)
-			continue
-		}
-		if err := c.keep(rules); err != nil {
-			return nil, err
-		}
-		if err := c.keepState(); err != nil {
-			return nil, err
-		}
-		if err := c.keepDims(); err != nil {
-			return nil, err
-		}
-		made, err := c.make()
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, made...)
-		if c.hides {
-			nodes = append(nodes, c.hideShape(0))
-		}
-	}
-	return nodes, nil
-}
-
-// checkExport refuses a node that exports a table, unless the table is known to have
-// the node's dtypes. The kernel does not check them.
-func (in *inserter) checkExport(n *tfproto.NodeDef, function *tfproto.OpDef) error {
-	if !strings.HasPrefix(n.GetOp(), "LookupTableExport") || len(dataInputs(n)) == 0 {
-		return nil
-	}
-	want := tableTypes{n.GetAttr()["Tkeys"].GetType(), n.GetAttr()["Tvalues"].GetType()}
-	if has, known := in.flow.table(function.GetName(), n.GetInput()[0], 0); !known || has != want && has != uncalled {
-		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) takes a table from %s to %s, and the graph does not show that its input is one",
-			millrace.Quote(n.GetName()), n.GetOp(), dtype.DataType(want.keys), dtype.DataType(want.values))
-	}
-	return nil
-}
-
 // check is an operation that gets a check of its arguments.
 type check struct {
 	checked
-	flow  *flow
-	types []tfproto.DataType // the types of its inputs
-	ranks []*tfproto.NodeDef // EnsureShape operations for ranks of inputs
-	reads []*tfproto.NodeDef // operations that read the variables of handles
-	hides bool               // the shape of input 0 is hidden from TensorFlow's optimizer
-	spec  tfbridge.ArgumentsSpec
+	flow    *flow
+	types   []tfproto.DataType // the types of its inputs
+	ranks   []*tfproto.NodeDef // EnsureShape operations for ranks of inputs
+	reads   []*tfproto.NodeDef // operations that read the variables of handles
+	limited []*tfproto.NodeDef // operations that check the rank of an input each
+	hides   bool               // the shape of input 0 is hidden from TensorFlow's optimizer
+	spec    tfbridge.ArgumentsSpec
 }
 
 // keep keeps the rules that only a run can check.
@@ -126,9 +71,29 @@ func (c *check) keep(rules []argcheck.Rule) error {
 			c.ranks = append(c.ranks, c.ensureRank(input, rank)...)
 			continue
 		}
+		if input, rank, ok := r.AtMost(); ok {
+			c.limitDims(input, rank)
+			continue
+		}
 		c.require(r)
 	}
 	return nil
+}
+
+// limitDims checks the rank of an input in an operation that has no other input: it then needs no
+// call into Go. An input that is a variant cannot be passed on, so the node waits for a check of its rank.
+func (c *check) limitDims(input, rank int) {
+	n, dt := c.node, c.types[input]
+	name, from := c.name(checkName), n.GetInput()[input]
+	made, passed := rankCheck(rankOf{name: name, op: n.GetOp(), node: n.GetName(), tensor: from, dt: dt, input: input, most: rank, function: c.function})
+	for _, m := range made {
+		m.Device = n.GetDevice()
+	}
+	if c.limited = append(c.limited, made...); passed == "" {
+		n.Input = append(n.Input, "^"+name)
+		return
+	}
+	n.Input[input] = c.ref(name, "checked")
 }
 
 // require adds a rule to the check.
@@ -198,6 +163,9 @@ func (c *check) proves(r argcheck.Rule) bool {
 	if input, rank, ok := r.AtMost(); ok && c.flow.mostDims(c.function.GetName(), c.node.GetInput()[input]) <= rank {
 		return true
 	}
+	if input, size, ok := r.SizeAtMost(); ok && c.flow.mostElements(c.function.GetName(), c.node.GetInput()[input]) <= size {
+		return true
+	}
 	args := map[int]argcheck.Arg{}
 	for _, i := range r.Inputs() {
 		a, ok := c.flow.constant(c.function.GetName(), c.node.GetInput()[i])
@@ -222,11 +190,6 @@ func (c *check) passed() int {
 		}
 	}
 	return slices.IndexFunc(c.types, copyable)
-}
-
-// copyable reports whether a check can pass on tensors of a type.
-func copyable(dt tfproto.DataType) bool {
-	return dt != tfproto.DataType_DT_RESOURCE && dt != tfproto.DataType_DT_VARIANT
 }
 
 // make returns the nodes of the check, none if there is nothing to check.
@@ -320,4 +283,15 @@ func attrOrDefault(n *tfproto.NodeDef, def *tfproto.OpDef, name string) *tfproto
 		}
 	}
 	return nil
+}
+
+// keepDims requires that the vector which Fill takes as a shape has at most 254 elements,
+// and hides its length: TensorFlow's optimizer ends the process for more.
+func (c *check) keepDims() error {
+	n := c.node
+	if n.GetOp() != "Fill" || len(dataInputs(n)) != 2 || c.flow.mostElements(c.function.GetName(), n.GetInput()[0]) <= anyDims {
+		return nil
+	}
+	c.hides = true
+	return c.requireText(fmt.Sprintf("size(0)<=%d", anyDims))
 }

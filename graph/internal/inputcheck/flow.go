@@ -18,13 +18,24 @@ type flow struct {
 	known  map[string]answer                      // results for handles; see variable
 	ranks  map[string]int                         // results for tensors; see rank
 	fixed  map[argument]bool                      // see neverConstant
-	most   map[string]int                         // see mostDims
-	depth  int                                    // length of the path that a bound is computed along
+	bounds *bounds                                // see mostDims, mostElements and contentsOf
 	fed    map[string]bool                        // nodes of the graph whose outputs signatures feed
 
-	elements  map[string]int      // see mostElements
-	results   map[string][]string // the tensors that each function returns, in order
-	generates bool                // an operation reads the state of a random generator
+	returned  map[string][]tfproto.DataType // dtypes of the results of each function; DT_INVALID: an attribute says it
+	results   map[string][]string           // the tensors that each function returns, in order
+	generates bool                          // an operation reads the state of a random generator
+}
+
+// generatorOp reads and advances the state of a random generator.
+const generatorOp = "RngReadAndSkip"
+
+// answer describes the variables that a handle may refer to.
+type answer struct {
+	known    bool // all of them have dtype dt
+	dt       tfproto.DataType
+	elements int64 // number of elements that they are declared with; -1: unknown, or not the same for all
+	some     bool  // one of them may be the state of a generator
+	uncalled bool  // it is an argument of a function that nothing calls
 }
 
 // argument is one argument of a function.
@@ -35,9 +46,16 @@ type argument struct {
 
 // call is a use of a function.
 type call struct {
-	caller string
-	inputs []string // the arguments, "" for one that TensorFlow decides; nil if it decides all
-	body   string   // the function whose results are the arguments of the next iteration of a loop
+	caller  string
+	inputs  []string // the arguments, "" for one that TensorFlow decides; nil if it decides all
+	body    string   // the function whose results are the arguments of the next iteration of a loop
+	dataset string   // the dataset whose elements are the arguments that TensorFlow decides
+}
+
+// nodeOf returns the node in the name of a tensor.
+func nodeOf(name string) string {
+	node, _, _ := strings.Cut(name, ":")
+	return node
 }
 
 // maxFlowDepth is the longest path of a handle through identities and calls.
@@ -47,9 +65,11 @@ const maxFlowDepth = 64
 func newFlow(g *tfproto.GraphDef) *flow {
 	f := &flow{bodies: map[string]map[string]*tfproto.NodeDef{}, args: map[string]map[string]int{},
 		calls: map[string][]call{}, known: map[string]answer{}, ranks: map[string]int{}, fixed: map[argument]bool{},
-		most: map[string]int{}, elements: map[string]int{}, fed: map[string]bool{}, results: map[string][]string{}}
+		fed: map[string]bool{}, results: map[string][]string{}, returned: map[string][]tfproto.DataType{}}
+	f.bounds = &bounds{known: map[boundKey]*bound{}, equate: f.equation}
 	for _, fn := range g.GetLibrary().GetFunction() {
 		for _, out := range fn.GetSignature().GetOutputArg() {
+			f.returned[fn.GetSignature().GetName()] = append(f.returned[fn.GetSignature().GetName()], out.GetType())
 			f.results[fn.GetSignature().GetName()] = append(f.results[fn.GetSignature().GetName()], fn.GetRet()[out.GetName()])
 		}
 		name := fn.GetSignature().GetName()
@@ -88,6 +108,16 @@ func (f *flow) add(body string, nodes []*tfproto.NodeDef) {
 	}
 }
 
+// note records nodes that are added to a function.
+func (f *flow) note(body string, nodes []*tfproto.NodeDef) {
+	if f.bodies[body] == nil {
+		f.bodies[body] = map[string]*tfproto.NodeDef{}
+	}
+	for _, n := range nodes {
+		f.bodies[body][n.GetName()] = n
+	}
+}
+
 // byName returns nodes by their names.
 func byName(nodes []*tfproto.NodeDef) map[string]*tfproto.NodeDef {
 	all := make(map[string]*tfproto.NodeDef, len(nodes))
@@ -97,6 +127,11 @@ func byName(nodes []*tfproto.NodeDef) map[string]*tfproto.NodeDef {
 	return all
 }
 
+// perElement are datasets whose function takes the elements of their first input, and then other
+// inputs.
+var perElement = words(`FilterDataset FlatMapDataset InterleaveDataset LegacyParallelInterleaveDatasetV2 MapAndBatchDataset MapDataset ParallelFilterDataset ParallelInterleaveDataset
+	ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 ParallelMapDataset ParallelMapDatasetV2 TakeWhileDataset`)
+
 // callOf returns the call of a function that is an attribute of a node.
 func (f *flow) callOf(body string, n *tfproto.NodeDef, function string) call {
 	inputs := dataInputs(n)
@@ -104,18 +139,22 @@ func (f *flow) callOf(body string, n *tfproto.NodeDef, function string) call {
 	case "PartitionedCall", "StatefulPartitionedCall":
 		return call{caller: body, inputs: inputs}
 	case "While", "StatelessWhile":
-		return call{body, inputs, n.GetAttr()["body"].GetFunc().GetName()}
+		return call{caller: body, inputs: inputs, body: n.GetAttr()["body"].GetFunc().GetName()}
 	case "If", "StatelessIf", "Case", "StatelessCase":
 		return call{caller: body, inputs: inputs[min(1, len(inputs)):]}
 	}
 	// The function of a dataset takes the components of an element, then other inputs.
+	var from string
+	if perElement[n.GetOp()] && len(inputs) > 0 {
+		from = inputs[0]
+	}
 	given := len(n.GetAttr()["Targuments"].GetList().GetType())
 	first := len(f.args[function]) - given
 	if !strings.HasSuffix(n.GetOp(), "Dataset") && !strings.HasSuffix(n.GetOp(), "DatasetV2") || strings.HasPrefix(n.GetOp(), "Scan") || strings.HasPrefix(n.GetOp(), "Reduce") ||
-		first < 0 || given == 0 || given >= len(inputs) {
+		first < 0 || given >= len(inputs) {
 		return call{caller: body}
 	}
-	return call{caller: body, inputs: append(make([]string, first), inputs[1:1+given]...)}
+	return call{caller: body, inputs: append(make([]string, first), inputs[1:1+given]...), dataset: from}
 }
 
 // keeps reports whether each iteration of a loop passes argument i on as it is.

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"millrace"
+	"millrace/dtype"
+	"millrace/internal/base/argcheck"
 	"millrace/internal/base/tfproto"
 	"millrace/tfbridge"
 )
@@ -125,17 +127,9 @@ func (j *checked) check(name, records string, keys []string) *tfproto.NodeDef {
 func (in *inserter) mapper(j *checked) *tfproto.NodeDef {
 	f := j.makeFunction(in.functionName())
 	in.made = append(in.made, f)
-	n := &tfproto.NodeDef{
-		Name: j.name(checkName), Op: "MapDataset", Device: j.node.GetDevice(), Input: []string{j.node.GetInput()[0]},
-		Attr: map[string]*tfproto.AttrValue{
-			"f":             {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: f.GetSignature().GetName()}}},
-			"Targuments":    {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{}}},
-			"output_types":  {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Type: []tfproto.DataType{tfproto.DataType_DT_STRING}}}},
-			"output_shapes": {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{Shape: []*tfproto.TensorShapeProto{{Dim: []*tfproto.TensorShapeProto_Dim{{Size: -1}}}}}}},
-
-			"use_inter_op_parallelism": boolean(true), "preserve_cardinality": boolean(true),
-		},
-	}
+	n := mapOf(f.GetSignature().GetName(), []tfproto.DataType{tfproto.DataType_DT_STRING},
+		&tfproto.AttrValue_ListValue{Shape: []*tfproto.TensorShapeProto{{Dim: []*tfproto.TensorShapeProto_Dim{{Size: -1}}}}})
+	n.Name, n.Device, n.Input = j.name(checkName), j.node.GetDevice(), []string{j.node.GetInput()[0]}
 	j.node.Input[0] = j.ref(n.GetName(), "handle")
 	return n
 }
@@ -169,4 +163,67 @@ func (in *inserter) functionName() string {
 			return name
 		}
 	}
+}
+
+// checked returns nodes with a check before each operation that has rules for its
+// arguments, unless the graph proves that they hold.
+func (in *inserter) checked(nodes []*tfproto.NodeDef, function *tfproto.OpDef) ([]*tfproto.NodeDef, error) {
+	names := namesOf(nodes, function)
+	for _, n := range slices.Clone(nodes) {
+		if err := in.checkExport(n, function); err != nil {
+			return nil, err
+		}
+		rules := argcheck.Of(n.GetOp())
+		if len(rules) == 0 && !lists[n.GetOp()] && !batches[n.GetOp()] && n.GetOp() != generatorOp {
+			continue
+		}
+		c := &check{checked: checked{node: n, function: function, names: names}, flow: in.flow}
+		made, err := in.before(c, rules)
+		if err != nil {
+			return nil, err
+		}
+		in.flow.note(function.GetName(), made)
+		nodes = append(nodes, made...)
+	}
+	return nodes, nil
+}
+
+// before returns the nodes of the checks before a node.
+func (in *inserter) before(c *check, rules []argcheck.Rule) ([]*tfproto.NodeDef, error) {
+	if lists[c.node.GetOp()] {
+		return c.ensureLists()
+	}
+	if err := c.keep(rules); err != nil {
+		return nil, err
+	}
+	if err := c.keepState(); err != nil {
+		return nil, err
+	}
+	if err := c.keepDims(); err != nil {
+		return nil, err
+	}
+	made, err := c.make()
+	if err != nil {
+		return nil, err
+	}
+	made = append(made, c.limited...)
+	if c.hides {
+		made = append(made, c.hideShape(0))
+	}
+	in.checkResults(c.node)
+	return append(made, in.checkBatches(c)...), nil
+}
+
+// checkExport refuses a node that exports a table, unless the table is known to have
+// the node's dtypes. The kernel does not check them.
+func (in *inserter) checkExport(n *tfproto.NodeDef, function *tfproto.OpDef) error {
+	if !strings.HasPrefix(n.GetOp(), "LookupTableExport") || len(dataInputs(n)) == 0 {
+		return nil
+	}
+	want := tableTypes{n.GetAttr()["Tkeys"].GetType(), n.GetAttr()["Tvalues"].GetType()}
+	if has, known := in.flow.table(function.GetName(), n.GetInput()[0], 0); !known || has != want && has != uncalled {
+		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) takes a table from %s to %s, and the graph does not show that its input is one",
+			millrace.Quote(n.GetName()), n.GetOp(), dtype.DataType(want.keys), dtype.DataType(want.values))
+	}
+	return nil
 }

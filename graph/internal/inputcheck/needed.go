@@ -28,7 +28,7 @@ func needed(def []byte) bool {
 func concerned(node []byte) bool {
 	return anyField(node, nodeOpType, func(op []byte) bool {
 		_, parses := parsers[string(op)]
-		return parses || stateful[string(op)] == "While" || string(op) == "While" || bytes.HasPrefix(op, []byte("LookupTableExport")) || bytecheck.Checked(string(op)) || lists[string(op)] || writes(string(op)) || len(argcheck.Of(string(op))) > 0 || string(op) == generatorOp
+		return parses || stateful[string(op)] == "While" || string(op) == "While" || bytes.HasPrefix(op, []byte("LookupTableExport")) || bytecheck.Checked(string(op)) || lists[string(op)] || batches[string(op)] || writes(string(op)) || len(argcheck.Of(string(op))) > 0 || string(op) == generatorOp
 	})
 }
 

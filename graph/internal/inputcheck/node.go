@@ -14,6 +14,9 @@ const (
 	rankName     = "/millrace_check_rank"
 	copyName     = "/millrace_copy"
 	functionName = "millrace_check_"
+
+	resultCheckName = "millrace_check_result"
+	rankSuffix      = "_of_rank"
 )
 
 // namesOf returns the names of nodes, and of the arguments around them.
@@ -77,4 +80,22 @@ func integer(i int64) *tfproto.AttrValue {
 
 func boolean(b bool) *tfproto.AttrValue {
 	return &tfproto.AttrValue{Value: &tfproto.AttrValue_B{B: b}}
+}
+
+// mapOf returns a Map without a name and an input.
+func mapOf(function string, types []tfproto.DataType, shapes *tfproto.AttrValue_ListValue) *tfproto.NodeDef {
+	list := func(v *tfproto.AttrValue_ListValue) *tfproto.AttrValue {
+		return &tfproto.AttrValue{Value: &tfproto.AttrValue_List{List: v}}
+	}
+	return &tfproto.NodeDef{Op: "MapDataset", Attr: map[string]*tfproto.AttrValue{
+		"f":          {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: function}}},
+		"Targuments": list(&tfproto.AttrValue_ListValue{}), "output_types": list(&tfproto.AttrValue_ListValue{Type: types}), "output_shapes": list(shapes),
+
+		"use_inter_op_parallelism": boolean(true), "preserve_cardinality": boolean(true),
+	}}
+}
+
+// copyable reports whether a check can pass on tensors of a type.
+func copyable(dt tfproto.DataType) bool {
+	return dt != tfproto.DataType_DT_RESOURCE && dt != tfproto.DataType_DT_VARIANT
 }

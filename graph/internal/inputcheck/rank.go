@@ -1,6 +1,7 @@
 package inputcheck
 
 import (
+	"fmt"
 	"strings"
 
 	"millrace"
@@ -44,6 +45,39 @@ func (c *check) ensure(input int, dt tfproto.DataType, rank int) *tfproto.NodeDe
 		}}
 	n.Input[input] = c.ref(made.GetName(), "output")
 	return made
+}
+
+// rankOf is a tensor whose rank is checked.
+type rankOf struct {
+	name        string // the name of the check
+	op, node    string // the operation that takes the tensor, and its name
+	tensor      string
+	dt          tfproto.DataType
+	input, most int
+	function    *tfproto.OpDef // nil: the graph itself
+}
+
+// rankCheck returns the nodes that check the rank of a tensor, and the name of the tensor that they pass
+// on. The check cannot pass on a variant: it then checks a Rank, and the name is empty.
+func rankCheck(r rankOf) (made []*tfproto.NodeDef, passed string) {
+	spec := tfbridge.ArgumentsSpec{Op: r.op, Node: r.node, Inputs: []int{r.input}, Rules: []string{fmt.Sprintf("rank(%d)<=%d", r.input, r.most)}}
+	check := &tfproto.NodeDef{Name: r.name, Op: tfbridge.OpCheckArguments, Input: []string{r.tensor}}
+	of, ref := r.dt, (&checked{function: r.function}).ref
+	if !copyable(r.dt) {
+		rank := &tfproto.NodeDef{Name: r.name + rankSuffix, Op: "Rank", Input: []string{r.tensor}, Attr: map[string]*tfproto.AttrValue{"T": {Value: &tfproto.AttrValue_Type{Type: r.dt}}}}
+		spec.Rules = []string{fmt.Sprintf("value(%d)<=%d", r.input, r.most)}
+		of, check.Input = tfproto.DataType_DT_INT32, []string{ref(rank.GetName(), "output")}
+		made = append(made, rank)
+	}
+	check.Attr = map[string]*tfproto.AttrValue{
+		"check":   text(tfbridge.CheckSpec{Parser: r.node, Arguments: &spec}.Attr()),
+		"T":       {Value: &tfproto.AttrValue_Type{Type: of}},
+		"Tothers": {Value: &tfproto.AttrValue_List{List: &tfproto.AttrValue_ListValue{}}},
+	}
+	if made = append(made, check); copyable(r.dt) {
+		passed = ref(r.name, "checked")
+	}
+	return made, passed
 }
 
 // lists are operations with lists of inputs, some of which must have a given rank.

@@ -11,26 +11,28 @@ import (
 // Remove removes from a graph what [Insert] added. Only programs with Millrace have the
 // check operation, so graphs for other programs must not contain it.
 func Remove(g *tfproto.GraphDef) {
-	g.Node = removeFrom(g.GetNode())
+	g.Node = removeFrom(g.GetNode(), nil)
 	library := g.GetLibrary()
 	if library == nil {
 		return
 	}
 	for _, f := range library.GetFunction() {
 		if !isMade(f.GetSignature().GetName()) {
-			f.NodeDef = removeFrom(f.GetNodeDef())
+			f.NodeDef = removeFrom(f.GetNodeDef(), f.GetRet())
 		}
 	}
 	library.Function = slices.DeleteFunc(library.Function, func(f *tfproto.FunctionDef) bool {
-		return isMade(f.GetSignature().GetName()) && len(f.GetNodeDef()) > 0 && f.GetNodeDef()[0].GetOp() == tfbridge.OpCheckExamples
+		return isMade(f.GetSignature().GetName()) && slices.ContainsFunc(f.GetNodeDef(), func(n *tfproto.NodeDef) bool {
+			return n.GetOp() == tfbridge.OpCheckExamples || n.GetOp() == tfbridge.OpCheckArguments
+		})
 	})
 }
 
 // isMade reports whether a function has a name of those that Insert makes.
 func isMade(function string) bool { return strings.HasPrefix(function, functionName) }
 
-// removeFrom returns nodes without the added checks.
-func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
+// removeFrom returns nodes without the added checks. It changes the tensors that a function returns.
+func removeFrom(nodes []*tfproto.NodeDef, returned map[string]string) []*tfproto.NodeDef {
 	checked := map[string]string{} // inputs that the checks pass on
 	keys := map[string]bool{}
 	for _, n := range nodes {
@@ -41,6 +43,9 @@ func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
 				node, _, _ := strings.Cut(in, ":")
 				keys[node] = strings.Contains(node, keysName) || strings.Contains(node, readName)
 			}
+			if rank := nodeOf(n.GetInput()[0]); rank == n.GetName()+rankSuffix {
+				keys[rank] = true
+			}
 		case n.GetOp() == tfbridge.OpHideShape, n.GetOp() == "EnsureShape" && strings.Contains(n.GetName(), rankName):
 			checked[n.GetName()] = n.GetInput()[0]
 		case n.GetOp() == "MapDataset" && isMade(n.GetAttr()["f"].GetFunc().GetName()):
@@ -50,14 +55,24 @@ func removeFrom(nodes []*tfproto.NodeDef) []*tfproto.NodeDef {
 	if len(checked) == 0 {
 		return nodes
 	}
+	passed := func(tensor string) string {
+		for node := nodeOf(tensor); checked[node] != ""; node = nodeOf(tensor) {
+			tensor = checked[node]
+		}
+		return tensor
+	}
 	kept := slices.DeleteFunc(nodes, func(n *tfproto.NodeDef) bool { return checked[n.GetName()] != "" || keys[n.GetName()] })
 	for _, n := range kept {
+		n.Input = slices.DeleteFunc(n.Input, func(in string) bool {
+			waits, ok := strings.CutPrefix(in, "^")
+			return ok && (checked[waits] != "" || keys[waits])
+		})
 		for i, in := range n.GetInput() {
-			for node, _, _ := strings.Cut(in, ":"); checked[node] != ""; node, _, _ = strings.Cut(in, ":") {
-				in = checked[node]
-				n.Input[i] = in
-			}
+			n.Input[i] = passed(in)
 		}
+	}
+	for name, tensor := range returned {
+		returned[name] = passed(tensor)
 	}
 	return kept
 }

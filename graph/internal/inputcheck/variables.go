@@ -25,9 +25,6 @@ import (
 //  3. Other operations take a handle that declares what they need. If the graph does not show
 //     which one it is, they read the variable first: its dtype cannot change afterwards.
 
-// generatorOp reads and advances the state of a random generator.
-const generatorOp = "RngReadAndSkip"
-
 // assignOp gives a variable another tensor.
 const assignOp = "AssignVariableOp"
 
@@ -120,18 +117,6 @@ func (c *check) keepState() error {
 	}
 	return c.requireText(fmt.Sprintf("size(1)<=%d", stateSize))
 }
-
-// answer describes the variables that a handle may refer to.
-type answer struct {
-	known    bool // all of them have dtype dt
-	dt       tfproto.DataType
-	elements int64 // number of elements that they are declared with; -1: unknown, or not the same for all
-	some     bool  // one of them may be the state of a generator
-	uncalled bool  // it is an argument of a function that nothing calls
-}
-
-// tensor is a tensor of a function.
-type tensor struct{ body, name string }
 
 // variable returns what the graph shows of the variable whose handle a tensor is.
 func (f *flow) variable(body, name string) answer {

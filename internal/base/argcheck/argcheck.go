@@ -132,6 +132,12 @@ func (r Rule) AtMost() (input, rank int, ok bool) {
 	return r.left.input, int(r.right.add), r.left.function == "rank" && r.relation == "<=" && r.right.function == "" && !r.left.onward && r.left.input >= 0
 }
 
+// SizeAtMost returns the input that may have a constant number of elements at most, if that is
+// all that the rule requires.
+func (r Rule) SizeAtMost() (input, size int, ok bool) {
+	return r.left.input, int(r.right.add), r.left.function == "size" && r.relation == "<=" && r.right.function == "" && !r.left.onward && !r.left.third && r.left.input >= 0
+}
+
 // Scalar returns the largest integer scalar that meets the rule. ok is false if the rule
 // depends on anything else.
 func (r Rule) Scalar() (input int, largest int64, ok bool) {
