@@ -7,9 +7,9 @@ import "C"
 
 import "runtime/debug"
 
-// ReleaseMemory returns free memory to the system: Go's, and that of C's heaps if the C
-// library is glibc. It takes as long as a collection of Go and some milliseconds. Other calls
-// may run at the same time.
+// ReleaseMemory returns free memory to the system: Go's, and with glibc also C's heaps. It
+// takes as long as a collection of Go and some milliseconds. Other calls may run at the
+// same time.
 //
 // The loading of a large model frees much memory in pieces, which glibc keeps for later
 // allocations of the same thread.
