@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"errors"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"millrace"
 )
@@ -53,16 +56,27 @@ func Restrict(policy *Policy, mode Mode) (Protection, error) {
 	}
 	if p.LandlockABI > 0 {
 		if err := restrictLandlock(policy, p.LandlockABI); err != nil {
-			return Protection{}, millrace.Errorf(millrace.ErrIO, "sandbox: Landlock: %w", err)
+			return Protection{}, failure("Landlock", err)
 		}
 	}
 	// Seccomp comes last, because its filter refuses the signals by which libpsx
 	// reaches threads.
 	if p.Calls {
 		if err := restrictCalls(policy); err != nil {
-			return Protection{}, millrace.Errorf(millrace.ErrIO, "sandbox: seccomp: %w", err)
+			return Protection{}, failure("seccomp", err)
 		}
 	}
 	restricted.done, restricted.now = true, p
 	return p, nil
+}
+
+// failure returns the error for a restriction that could not be made. The libraries call a lack
+// of descriptors a bug of theirs.
+func failure(what string, err error) error {
+	for _, errno := range []unix.Errno{unix.EMFILE, unix.ENFILE} {
+		if errors.Is(err, errno) {
+			return millrace.Errorf(millrace.ErrLimit, "sandbox: %s: %w", what, errno)
+		}
+	}
+	return millrace.Errorf(millrace.ErrIO, "sandbox: %s: %w", what, err)
 }

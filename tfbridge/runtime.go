@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -204,7 +205,7 @@ func (l *library) open(verbose bool) error {
 	if err := runtimedir.CheckCPU(); err != nil {
 		return err
 	}
-	if err := preflight.Check(getenv); err != nil {
+	if err := preflight.Check(os.LookupEnv); err != nil {
 		return err
 	}
 	known, err := l.verify()

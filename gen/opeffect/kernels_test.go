@@ -60,7 +60,8 @@ var waiting = strings.Fields("MapPeek MapUnstage MapUnstageNoKey OrderedMapPeek 
 // write files, those that were added recently, and those that write to a buffer which
 // they may take over.
 var always = strings.Fields(`InplaceUpdate InplaceAdd InplaceSub Empty DeepCopy Identity Reshape Abs AddV2 Relu Squeeze Slice
-	TensorScatterAdd TensorStridedSliceUpdate ClipByValue Cumsum MatrixSetDiag BiasAdd Where StringUpper StringJoin`)
+	TensorScatterAdd TensorStridedSliceUpdate ClipByValue Cumsum MatrixSetDiag BiasAdd Where StringUpper StringJoin
+	ParseSingleExample SparseFillEmptyRows StatelessShuffle`)
 
 // TestKernels runs each operation that takes numbers and strings, and looks for shared
 // or changed buffers. A row that denies sharing a buffer or writing to one is wrong if

@@ -3,12 +3,14 @@ package rest
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"millrace/internal/test/identity"
 	"millrace/serving"
@@ -95,5 +97,50 @@ func TestSecure(t *testing.T) {
 	}
 	if a, err := http.Get("http://" + l.Addr().String() + "/healthz"); err == nil && a.StatusCode == http.StatusOK {
 		t.Error("a client without TLS got an answer")
+	}
+}
+
+// A client whose certificate another authority has signed, or has expired, gets no answer, nor does
+// one that speaks an old version of TLS. Sound clients do, next to them.
+func TestCertificatesOfOthers(t *testing.T) {
+	s := serveModels(t, &serving.Options{}, "constant")
+	me, stranger := identity.New(t), identity.New(t)
+	expired := identity.NewBetween(t, time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour))
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM([]byte(me.Certificate + expired.Certificate))
+	secured := &tls.Config{Certificates: []tls.Certificate{me.TLS}, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert}
+	web := NewServer(s, &ServerOptions{Options: Options{Logger: quiet}, TLS: secured})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go web.Serve(l)
+	defer web.Shutdown(t.Context())
+	for _, tt := range []struct {
+		name        string
+		certificate *identity.Identity
+		newest      uint16
+		sound       bool
+	}{
+		{"mine", me, 0, true},
+		{"a stranger's", stranger, 0, false},
+		{"an expired one", expired, 0, false},
+		{"none", nil, 0, false},
+		{"mine with TLS 1.1", me, tls.VersionTLS11, false},
+		{"mine again", me, 0, true},
+	} {
+		c := &tls.Config{RootCAs: me.Pool, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: tt.newest}
+		if tt.certificate != nil {
+			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &tt.certificate.TLS, nil }
+		}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: c}}
+		a, err := client.Get("https://" + l.Addr().String() + "/v1/models/constant")
+		if err == nil {
+			a.Body.Close()
+		}
+		client.CloseIdleConnections()
+		if sound := err == nil && a.StatusCode == http.StatusOK; sound != tt.sound {
+			t.Errorf("%s: answered: %v, want %v (%v)", tt.name, sound, tt.sound, err)
+		}
 	}
 }

@@ -54,8 +54,13 @@ func (v *flagVariable) check(value string) error {
 
 // problem returns an error about the variable.
 func (v *flagVariable) problem(format string, args ...any) error {
+	return problem(v.name, format, args...)
+}
+
+// problem returns an error about a variable.
+func problem(name, format string, args ...any) error {
 	e := millrace.Errorf(millrace.ErrConfig, format, args...)
-	e.Key = "environment variable " + v.name
+	e.Key = "environment variable " + name
 	e.Msg += "; TensorFlow would end the process: correct the variable or unset it"
 	return e
 }

@@ -13,17 +13,18 @@ import (
 )
 
 // Check returns an error for the first condition that would end the process.
-// getenv looks up an environment variable, "" if it is not set.
-func Check(getenv func(string) string) error {
+// lookup looks up an environment variable, as [os.LookupEnv] does.
+func Check(lookup func(string) (value string, set bool)) error {
 	if err := checkLimits(); err != nil {
 		return err
 	}
 	for _, v := range flagVariables {
-		if err := v.check(getenv(v.name)); err != nil {
+		value, _ := lookup(v.name)
+		if err := v.check(value); err != nil {
 			return err
 		}
 	}
-	return nil
+	return checkValues(lookup)
 }
 
 // The least that TensorFlow needs to run a small graph, measured with

@@ -104,13 +104,20 @@ func TestFlags(t *testing.T) {
 		{"TF_XLA_FLAGS", pipe, ""}, // empty, without a writer; reading must not wait
 		{"TF_XLA_FLAGS", "\x1b[2J", "no such file"},
 		{"TF_JITRT_FLAGS", "--x", `unknown flag "--x"`},
+		{"TF_DETERMINISTIC_OPS", "True", ""},
+		{"TF_DETERMINISTIC_OPS", "", `it is "", want 0, 1, false or true`},
+		{"TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "yes", `it is "yes"`},
+		{"GRPC_MAX_RETRIES", "-1", ""},
+		{"GRPC_MAX_RETRIES", "many", `it is "many", want an integer`},
+		{"TF_MKL_ALLOC_MAX_BYTES", "1000000000", ""},
+		{"TF_MKL_ALLOC_MAX_BYTES", "-1", `it is "-1", want a number of bytes`},
 	}
 	for _, tt := range tests {
-		err := preflight.Check(func(name string) string {
+		err := preflight.Check(func(name string) (string, bool) {
 			if name == tt.variable {
-				return tt.value
+				return tt.value, true
 			}
-			return ""
+			return "", false
 		})
 		switch {
 		case tt.want == "" && err != nil:

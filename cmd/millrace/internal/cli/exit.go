@@ -48,6 +48,9 @@ func exitCode(err error) int {
 	if errors.Is(err, ops.ErrTestsFailed) {
 		return exitFailed
 	}
+	if outOfFiles(err) {
+		return exitCodes[millrace.ErrLimit]
+	}
 	var class millrace.Class
 	if errors.As(err, &class) {
 		if code, ok := exitCodes[class]; ok {
@@ -56,6 +59,9 @@ func exitCode(err error) int {
 	}
 	return exitInternal
 }
+
+// outOfFiles reports whether the process could not open one more file, whatever the file is.
+func outOfFiles(err error) bool { return errors.Is(err, syscall.EMFILE) }
 
 // ChildError is the failure of a child process that has printed the reason itself. The
 // program ends with the child's exit code.

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"millrace"
+	"millrace/internal/base/figures"
+	"millrace/internal/base/machine"
 	"millrace/loaders"
 	"millrace/loaders/spec"
 	"millrace/remote"
@@ -118,8 +120,12 @@ func (p *Program) runtimePaths() (paths []string) {
 	return paths
 }
 
-// explainDenial says that a file may not have opened because of the sandbox.
+// explainDenial says that a file may not have opened because of a limit or of the sandbox.
 func (p *Program) explainDenial(err error) {
+	if outOfFiles(err) {
+		_, limit := machine.OpenFiles()
+		p.Note("this process may have %s open; raise the limit: ulimit -n 4096", figures.Of(limit, "file"))
+	}
 	if _, confined := sandbox.InForce(); !confined {
 		return
 	}
