@@ -5,11 +5,7 @@
 #include <cstring>
 
 #include "crc32c_fold.h"
-
-#if defined(__x86_64__)
-#include <nmmintrin.h>
-#include <wmmintrin.h>
-#endif
+#include "crc32c_instructions.h"
 
 namespace millrace {
 namespace {
@@ -50,7 +46,7 @@ uint64_t Load64(const uint8_t* p) {
   return v;
 }
 
-#if defined(__x86_64__)
+#if defined(MILLRACE_CRC32C)
 
 // The instruction takes three cycles for eight bytes, but one can start in
 // each. So three lanes are computed at a time. To join them, the checksums of
@@ -88,57 +84,48 @@ Factors MakeFactors() {
   return factors;
 }
 
-__attribute__((target("sse4.2,pclmul"))) inline uint64_t Product(
-    uint64_t crc, uint32_t factor) {
-  return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_clmulepi64_si128(
-      _mm_cvtsi64_si128(static_cast<long long>(crc)),
-      _mm_cvtsi64_si128(static_cast<long long>(factor)), 0)));
-}
-
 // Lanes extends the checksum by three lanes of `words` words.
-__attribute__((target("sse4.2,pclmul"))) inline uint64_t Lanes(uint64_t crc,
-                                                               const uint8_t* p,
-                                                               size_t words) {
+MILLRACE_CRC32C inline uint64_t Lanes(uint64_t crc, const uint8_t* p,
+                                      size_t words) {
   static const Factors* const factors = new Factors(MakeFactors());
   const uint8_t* const q = p + words * kWord;
   const uint8_t* const r = q + words * kWord;
   uint64_t a = crc, b = 0, c = 0;
   for (size_t i = 0; i < words * kWord; i += kWord) {
-    a = _mm_crc32_u64(a, Load64(p + i));
-    b = _mm_crc32_u64(b, Load64(q + i));
-    c = _mm_crc32_u64(c, Load64(r + i));
+    a = Crc32cWord(a, Load64(p + i));
+    b = Crc32cWord(b, Load64(q + i));
+    c = Crc32cWord(c, Load64(r + i));
   }
-  const uint64_t moved =
-      Product(a, (*factors)[2 * words]) ^ Product(b, (*factors)[words]);
-  return _mm_crc32_u64(0, moved) ^ c;
+  const uint64_t moved = CarrylessProduct(a, (*factors)[2 * words]) ^
+                         CarrylessProduct(b, (*factors)[words]);
+  return Crc32cWord(0, moved) ^ c;
 }
 
 // Odd adds the bytes after the last whole word.
-__attribute__((target("sse4.2"))) inline uint32_t Odd(uint32_t crc,
-                                                      const uint8_t** data,
-                                                      size_t n) {
+MILLRACE_CRC32C inline uint32_t Odd(uint32_t crc, const uint8_t** data,
+                                    size_t n) {
   const uint8_t* p = *data;
   *data += n % kWord;
   if (n & 4) {
     uint32_t v;
     std::memcpy(&v, p, sizeof(v));
-    crc = _mm_crc32_u32(crc, v);
+    crc = Crc32cFour(crc, v);
     p += sizeof(v);
   }
   if (n & 2) {
     uint16_t v;
     std::memcpy(&v, p, sizeof(v));
-    crc = _mm_crc32_u16(crc, v);
+    crc = Crc32cTwo(crc, v);
     p += sizeof(v);
   }
-  return n & 1 ? _mm_crc32_u8(crc, *p) : crc;
+  return n & 1 ? Crc32cOne(crc, *p) : crc;
 }
 
-__attribute__((target("sse4.2,pclmul"))) uint32_t Hardware(uint32_t crc,
-                                                           const uint8_t* p,
-                                                           size_t n) {
+MILLRACE_CRC32C uint32_t Hardware(uint32_t crc, const uint8_t* p, size_t n) {
   crc = ~crc;
+#if defined(__x86_64__)
   if (n >= kMinFold && CanFoldCrc32c()) crc = FoldCrc32c(crc, &p, &n);
+#endif
   uint64_t wide = Odd(crc, &p, n);
   size_t words = n / kWord;
   while (words >= 3 * kLeastWords) {
@@ -147,17 +134,11 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t Hardware(uint32_t crc,
     p += 3 * lane * kWord;
     words -= 3 * lane;
   }
-  for (; words > 0; --words, p += kWord) wide = _mm_crc32_u64(wide, Load64(p));
+  for (; words > 0; --words, p += kWord) wide = Crc32cWord(wide, Load64(p));
   return ~static_cast<uint32_t>(wide);
 }
 
-bool HasHardware() {
-  static const bool has =
-      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
-  return has;
-}
-
-#endif  // defined(__x86_64__)
+#endif  // defined(MILLRACE_CRC32C)
 
 }  // namespace
 
@@ -178,8 +159,10 @@ uint32_t ExtendCrc32cPortable(uint32_t crc, const void* data, size_t n) {
 }
 
 uint32_t ExtendCrc32c(uint32_t crc, const void* data, size_t n) {
-#if defined(__x86_64__)
-  if (HasHardware()) return Hardware(crc, static_cast<const uint8_t*>(data), n);
+#if defined(MILLRACE_CRC32C)
+  if (HasCrc32cInstructions()) {
+    return Hardware(crc, static_cast<const uint8_t*>(data), n);
+  }
 #endif
   return ExtendCrc32cPortable(crc, data, n);
 }
