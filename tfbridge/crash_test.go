@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,6 +83,9 @@ func TestCrashes(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
+			if want.signal == syscall.SIGFPE && runtime.GOARCH != "amd64" {
+				t.Skip("a division by zero is a fault on x86-64 only")
+			}
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
 			cmd.Env = append(os.Environ(), childEnv+"=crash", "MILLRACE_TEST_CRASH="+how, "GOTRACEBACK=crash")
 			said, err := cmd.CombinedOutput()

@@ -1,6 +1,7 @@
 package tfbridge
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -176,8 +177,9 @@ func compile(t *testing.T, dir, name, source string) string {
 		t.Fatal(err)
 	}
 	library := strings.TrimSuffix(path, ".c") + ".so"
-	if out, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-o", library, path).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, out)
+	cc := cmp.Or(os.Getenv("CC"), "cc")
+	if out, err := exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-o", library, path).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cc, err, out)
 	}
 	return library
 }
