@@ -42,7 +42,7 @@ NO_CLANG_FORMAT = echo "SKIPPED: C++ formatting. Install clang-format $(CLANG_FO
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ## The two commands of the README
 
@@ -117,8 +117,8 @@ native-asan: need-gtest ## the same under the address and the undefined behaviou
 	@$(NATIVE_TESTS) VARIANT=asan
 
 .PHONY: native-tsan
-native-tsan: need-gtest ## the worker pool and the readers under the thread sanitizer
-	@$(NATIVE_TESTS) VARIANT=tsan GTEST_FILTER='*KeptFiles*:*WorkerPool*:*Reader*:*Walk*:*RecordBlock*:*BlockPool*:*NextRun*:*Large*'
+native-tsan: need-gtest ## the same under the thread sanitizer
+	@$(NATIVE_TESTS) VARIANT=tsan
 
 .PHONY: native-ops-test
 native-ops-test: native need-gtest ## the dataset operations as TensorFlow runs them, in C++
@@ -199,7 +199,7 @@ clean: ## remove what was built; the runtime stays
 
 # All of CI, in the order of how fast it fails.
 .PHONY: check
-check: fmt-check vet lint test race asan ops-asan datasets-asan native-test native-asan native-tsan native-ops-test fuzz-decoder-short python-test root-test keras-page foreign-models calls guarded optimized stress cgocheck fuzz generate-clean ## everything below, and the tests
+check: fmt-check vet lint test race asan ops-asan datasets-asan native-test native-asan native-tsan native-ops-test arm64 fuzz-decoder-short python-test root-test keras-page foreign-models calls guarded optimized stress cgocheck fuzz generate-clean ## everything below, and the tests
 
 .PHONY: fmt
 fmt: need-go ## format the Go and C++ files
@@ -248,6 +248,10 @@ datasets-asan: native ## every dataset operation of ours under the address and t
 ops-asan: runtime need-cxx ## the operations that "millrace ops new" writes, under the address sanitizer
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 LSAN_OPTIONS=suppressions=$(CURDIR)/internal/asan.supp \
 		$(WITH_RUNTIME) go test -asan -count=1 -run '$(OPS_ASAN)' ./internal/tool/ops
+
+.PHONY: arm64
+arm64: need-go need-pip ## the demo, the C++ tests and the cases for arm64, emulated on other processors
+	internal/test/arm64.sh
 
 .PHONY: optimized
 optimized: native ## the tests of loaders with TensorFlow's optimizer, as users run them

@@ -1,6 +1,7 @@
 # The C++ tests of cgo/datasets that need no TensorFlow, compiled once for each
-# VARIANT: plain, asan or tsan. Called from the Makefile in the top directory.
+# VARIANT: plain, asan, tsan or arm64. Called from the Makefile in the top directory.
 VARIANT := plain
+GTEST := -lgtest_main -lgtest
 GTEST_FILTER := *
 SOURCES := ahead_source block_pool buffer_order crc32c crc32c_fold decoded_records example_decoder file_cursor file_source files_ahead image_resize joined media_check near_records ordered_horizon ordered_reader picked_records position_reader read_ahead \
 	record_block record_blocks record_lengths record_order record_reader record_rows record_run record_walk \
@@ -25,10 +26,10 @@ sources:
 
 .PHONY: run
 run: $(OUT)/datasets_test
-	ASAN_OPTIONS=allocator_may_return_null=1 $(OUT)/datasets_test --gtest_brief=1 --gtest_filter='$(GTEST_FILTER)'
+	ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(OUT)/datasets_test --gtest_brief=1 --gtest_filter='$(GTEST_FILTER)'
 
 $(OUT)/datasets_test: $(OBJECTS)
-	$(CXX) $(FLAGS) $^ -lgtest_main -lgtest -o $@
+	$(CXX) $(FLAGS) $^ $(GTEST) -o $@
 
 $(OUT)/%.o: cgo/datasets/%.cc cgo/datasets/tests.mk
 	@mkdir -p $(@D)
