@@ -114,7 +114,7 @@ func runCalls(t *testing.T, b *book, indices []int, changes int) *changedCalls {
 	before := len(indices)
 	all := &changedCalls{failed: map[string]string{}, ended: map[string]int{}}
 	p := openProgress(t)
-	calls := slices.Concat(b.calls, b.ends)
+	calls := b.all()
 	indices = p.left(t, calls, indices)
 	all.all = len(indices) == before
 	var mu sync.Mutex
@@ -263,7 +263,7 @@ func TestCallsChild(t *testing.T) {
 		var index, last int
 		var alone string // only the next change
 		fmt.Sscan(line, &index, &last, &alone)
-		c := slices.Concat(b.calls, b.ends)[index]
+		c := b.all()[index]
 		if last < 0 {
 			fmt.Println("call 0", c)
 			if err := runFor(time.Minute, ops, c, b.lets, false); err != nil {
@@ -398,6 +398,23 @@ func TestChangedCalls(t *testing.T) {
 	}
 	seen := runCalls(t, b, indices, soak.Rounds(2, *changesOfAll))
 	t.Logf("%d calls, %d of them slow", seen.ran, seen.slow)
+}
+
+// TestOddCalls runs calls that mix up what handles refer to: other dtypes than were put in, a
+// variant of another kind, an array that is closed. None of them ends the process.
+func TestOddCalls(t *testing.T) {
+	b, err := parseCalls(callsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indices := indicesOf(b.odd, len(b.calls)+len(b.ends))
+	if !soak.Long() {
+		indices = slices.DeleteFunc(indices, func(i int) bool { return i%4 > 0 })
+	}
+	seen := runCalls(t, b, indices, 0)
+	for call, why := range seen.failed {
+		t.Logf("%s\n    %s", call, why)
+	}
 }
 
 // rulesElsewhere lists operations whose rules other tests try: they need strings of hundreds

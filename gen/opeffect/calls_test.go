@@ -39,9 +39,13 @@ type let struct {
 type book struct {
 	lets  map[string]let
 	calls []call
+	odd   []call            // calls that mix up what handles refer to
 	ends  []call            // calls that ended the process before a rule was there
 	none  map[string]string // operations without a call, and why
 }
+
+// all returns all calls, in the order of their indices.
+func (b *book) all() []call { return slices.Concat(b.calls, b.ends, b.odd) }
 
 // parseCalls reads the table.
 func parseCalls(text string) (*book, error) {
@@ -75,6 +79,10 @@ func parseCalls(text string) (*book, error) {
 				l.then = &parseCall(strings.Fields(then))[0]
 			}
 			b.lets[fields[1]] = l
+			continue
+		}
+		if fields[0] == "odd" {
+			b.odd = append(b.odd, parseCall(fields[1:])...)
 			continue
 		}
 		if fields[0] == "ends" {

@@ -100,7 +100,7 @@ func (c *check) limitDims(input, rank int) {
 func (c *check) require(r argcheck.Rule) {
 	c.spec.Rules = append(c.spec.Rules, r.String())
 	for _, i := range r.Inputs() {
-		if !slices.Contains(c.spec.Inputs, i) {
+		if i != wasAssigned && !slices.Contains(c.spec.Inputs, i) {
 			c.spec.Inputs = append(c.spec.Inputs, i)
 		}
 	}
@@ -213,7 +213,8 @@ func (c *check) make() ([]*tfproto.NodeDef, error) {
 			others = append(others, c.types[i])
 		}
 	}
-	for _, r := range c.reads {
+	for i, r := range c.reads {
+		c.spec.Inputs = append(c.spec.Inputs, wasAssigned+i)
 		made.Input = append(made.Input, c.ref(r.GetName(), "value"))
 		others = append(others, r.GetAttr()["dtype"].GetType())
 	}

@@ -1,7 +1,9 @@
 package inputcheck
 
 import (
+	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -75,6 +77,57 @@ func TestChecksOfHandles(t *testing.T) {
 		}
 		if Remove(g); !proto.Equal(g, before) {
 			t.Errorf("%v: Remove leaves %v", tt.variables, g)
+		}
+	}
+}
+
+// A function that only a program may call reads a variable before it assigns to it, and keeps what the
+// variable has.
+func TestAssignmentsOfPrograms(t *testing.T) {
+	const f32, i64 = tfproto.DataType_DT_FLOAT, tfproto.DataType_DT_INT64
+	assign := func(dt tfproto.DataType) *tfproto.NodeDef {
+		return &tfproto.NodeDef{Name: "assign", Op: assignOp, Input: []string{"v", "x"}, Attr: map[string]*tfproto.AttrValue{"dtype": typed(dt)}}
+	}
+	scatter := &tfproto.NodeDef{Name: "scatter", Op: "ResourceScatterUpdate", Input: []string{"v", "x", "x"}, Attr: map[string]*tfproto.AttrValue{"dtype": typed(i64), "Tindices": typed(i64)}}
+	generate := &tfproto.NodeDef{Name: "random", Op: generatorOp, Input: []string{"v", "a", "d"}, Attr: map[string]*tfproto.AttrValue{}}
+	for _, tt := range []struct {
+		nodes []*tfproto.NodeDef
+		want  []string // rules
+	}{
+		{[]*tfproto.NodeDef{assign(f32)}, []string{"rank(1)<=128"}},
+		{[]*tfproto.NodeDef{assign(i64), generate}, []string{"rank(1)<=128", "size(1)<=size(100)", "size(100)<=3"}},
+		{[]*tfproto.NodeDef{assign(i64), scatter}, []string{"each(2)=slice(100)", "rank(1)<=128", "slice(1)=slice(100)"}},
+	} {
+		g := &tfproto.GraphDef{Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{{
+			Signature: &tfproto.OpDef{Name: "f", InputArg: []*tfproto.OpDef_ArgDef{{Name: "v", Type: tfproto.DataType_DT_RESOURCE}, {Name: "x", Type: i64},
+				{Name: "a", Type: tfproto.DataType_DT_INT32}, {Name: "d", Type: tfproto.DataType_DT_UINT64}}},
+			NodeDef: tt.nodes,
+		}}}}
+		def, err := proto.Marshal(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Insert(def, Options{})
+		if err != nil || proto.Unmarshal(got, g) != nil {
+			t.Fatal(err)
+		}
+		var rules []string
+		reads := 0
+		for _, n := range g.Library.Function[0].NodeDef {
+			if n.Op == "ReadVariableOp" {
+				reads++
+			}
+			if n.Op == tfbridge.OpCheckArguments {
+				var spec tfbridge.CheckSpec
+				if err := json.Unmarshal(n.Attr["check"].GetS(), &spec); err != nil {
+					t.Fatal(err)
+				}
+				rules = append(rules, spec.Arguments.Rules...)
+			}
+		}
+		slices.Sort(rules)
+		if !slices.Equal(rules, tt.want) || reads != len(tt.nodes) {
+			t.Errorf("%v: rules %q, %d reads; want %q", tt.nodes, rules, reads, tt.want)
 		}
 	}
 }

@@ -23,17 +23,23 @@ type flow struct {
 
 	returned  map[string][]tfproto.DataType // dtypes of the results of each function; DT_INVALID: an attribute says it
 	results   map[string][]string           // the tensors that each function returns, in order
+	scatters  bool                          // an operation updates rows of a variable
 	generates bool                          // an operation reads the state of a random generator
 }
 
 // generatorOp reads and advances the state of a random generator.
 const generatorOp = "RngReadAndSkip"
 
+// scatters are operations that update rows of a variable.
+var scatters = words(`ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul ResourceScatterSub ResourceScatterUpdate`)
+
 // answer describes the variables that a handle may refer to.
 type answer struct {
 	known    bool // all of them have dtype dt
 	dt       tfproto.DataType
 	elements int64 // number of elements that they are declared with; -1: unknown, or not the same for all
+	row      int64 // number of elements of a row; -1: unknown, or not the same for all
+	rows     bool  // one of them has rows of a known size
 	some     bool  // one of them may be the state of a generator
 	uncalled bool  // it is an argument of a function that nothing calls
 }
@@ -97,6 +103,7 @@ func (f *flow) add(body string, nodes []*tfproto.NodeDef) {
 	f.bodies[body] = byName(nodes)
 	for _, n := range nodes {
 		f.generates = f.generates || n.GetOp() == generatorOp
+		f.scatters = f.scatters || scatters[n.GetOp()]
 		f.calls[n.GetOp()] = append(f.calls[n.GetOp()], call{caller: body, inputs: dataInputs(n)})
 		for _, a := range n.GetAttr() {
 			for _, fn := range append(slices.Clone(a.GetList().GetFunc()), a.GetFunc()) {

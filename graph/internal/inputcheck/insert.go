@@ -199,6 +199,9 @@ func (in *inserter) before(c *check, rules []argcheck.Rule) ([]*tfproto.NodeDef,
 	if err := c.keepState(); err != nil {
 		return nil, err
 	}
+	if err := c.keepRows(); err != nil {
+		return nil, err
+	}
 	if err := c.keepDims(); err != nil {
 		return nil, err
 	}

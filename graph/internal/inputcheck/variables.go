@@ -22,8 +22,17 @@ import (
 //  2. AssignVariableOp, the only operation that gives a variable another tensor, assigns
 //     what the handle declares (keepHandle, keepState). A graph that does not show its
 //     handle is refused.
+//     Where the graph scatters, it also assigns rows of the declared size (keepRows): kernels copy rows
+//     of an update into rows of the variable without comparing their sizes.
+//     In a function that only a program may call, an assignment reads the variable first, and keeps its
+//     dtype and, where that matters, its number of elements and the size of its rows. So such
+//     a function cannot initialize a variable.
 //  3. Other operations take a handle that declares what they need. If the graph does not show
 //     which one it is, they read the variable first: its dtype cannot change afterwards.
+
+// wasAssigned is the number of the value of a variable among the inputs of a rule, after all
+// inputs of the operation.
+const wasAssigned = 100
 
 // assignOp gives a variable another tensor.
 const assignOp = "AssignVariableOp"
@@ -69,7 +78,8 @@ func (f *flow) differ(a, b map[string]*tfproto.AttrValue) bool {
 	isState := func(attrs map[string]*tfproto.AttrValue) bool {
 		return f.generates && attrs["dtype"].GetType() == tfproto.DataType_DT_INT64 && elementsOf(attrs["shape"].GetShape()) == stateSize
 	}
-	return a["dtype"].GetType() != b["dtype"].GetType() || isState(a) != isState(b)
+	rows := f.scatters && rowOf(a["shape"].GetShape()) != rowOf(b["shape"].GetShape())
+	return a["dtype"].GetType() != b["dtype"].GetType() || isState(a) != isState(b) || rows
 }
 
 // keepHandle requires that the variable of a handle has the dtype in an attribute.
@@ -82,9 +92,9 @@ func (c *check) keepHandle(input int, attr string) error {
 	case has.known:
 		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) takes a variable of dtype %s, and its input %d has dtype %s",
 			millrace.Quote(n.GetName()), n.GetOp(), dtype.DataType(want), input, dtype.DataType(has.dt))
-	case n.GetOp() != assignOp:
+	case n.GetOp() != assignOp || has.uncalled:
 		c.reads = append(c.reads, c.read(input, n.GetAttr()[attr]))
-	case !has.uncalled:
+	default:
 		return c.hiddenHandle()
 	}
 	return nil
@@ -105,8 +115,11 @@ func (c *check) keepState() error {
 	}
 	has := c.flow.variable(c.function.GetName(), n.GetInput()[0])
 	switch {
+	case has.uncalled && n.GetOp() == assignOp:
+		return c.requireText(fmt.Sprintf("size(1)<=size(%d)", wasAssigned))
 	case has.uncalled:
-		return nil
+		c.reads = append(c.reads, c.read(0, &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_INT64}}))
+		return c.requireText(fmt.Sprintf("size(%d)<=%d", wasAssigned, stateSize))
 	case !has.known:
 		return c.hiddenHandle()
 	case n.GetOp() == generatorOp && has.elements != stateSize:
@@ -116,6 +129,44 @@ func (c *check) keepState() error {
 		return nil
 	}
 	return c.requireText(fmt.Sprintf("size(1)<=%d", stateSize))
+}
+
+// keepRows requires that a scatter updates rows of the size that the variable is declared
+// with, and that assignments keep it.
+func (c *check) keepRows() error {
+	n := c.node
+	if !c.flow.scatters || len(dataInputs(n)) < 2 || n.GetOp() != assignOp && !scatters[n.GetOp()] {
+		return nil
+	}
+	has := c.flow.variable(c.function.GetName(), n.GetInput()[0])
+	switch {
+	case has.uncalled && n.GetOp() == assignOp:
+		return c.requireText(fmt.Sprintf("slice(1)=slice(%d)", wasAssigned))
+	case has.uncalled:
+		return c.requireText(fmt.Sprintf("each(2)=slice(%d)", wasAssigned))
+	case !has.known:
+		return c.hiddenHandle()
+	case n.GetOp() == assignOp && !has.rows:
+		return nil
+	case has.row < 0:
+		return millrace.Errorf(millrace.ErrModel, "operation %s (%s) takes a variable whose rows have no known size, in a graph that updates rows; its handle must declare all dimensions but the first",
+			millrace.Quote(n.GetName()), n.GetOp())
+	case n.GetOp() == assignOp:
+		if err := c.requireText("rank(1)>=1"); err != nil {
+			return err
+		}
+		return c.requireText(fmt.Sprintf("slice(1)=%d", has.row))
+	}
+	return c.requireText(fmt.Sprintf("each(2)=%d", has.row))
+}
+
+// rowOf returns the number of elements of a row of a shape, -1 if it has no rows or they are of
+// unknown size.
+func rowOf(shape *tfproto.TensorShapeProto) int64 {
+	if len(shape.GetDim()) == 0 || shape.GetUnknownRank() {
+		return -1
+	}
+	return elementsOf(&tfproto.TensorShapeProto{Dim: shape.GetDim()[1:]})
 }
 
 // variable returns what the graph shows of the variable whose handle a tensor is.
@@ -161,15 +212,19 @@ const maxHandles = 1 << 16
 // join adds the variable that a VarHandleOp declares.
 func (a answer) join(attrs map[string]*tfproto.AttrValue) answer {
 	dt, elements := attrs["dtype"].GetType(), elementsOf(attrs["shape"].GetShape())
-	isState := elements == stateSize
+	isState, row := elements == stateSize, rowOf(attrs["shape"].GetShape())
 	switch {
 	case !a.known && !a.some:
-		return answer{known: true, dt: dt, elements: elements, some: isState}
+		return answer{known: true, dt: dt, elements: elements, some: isState, row: row, rows: row >= 0}
 	case a.dt != dt:
 		return answer{}
 	case a.elements != elements:
 		a.elements = -1
 	}
+	if a.row != row {
+		a.row = -1
+	}
+	a.rows = a.rows || row >= 0
 	a.some = a.some || isState
 	return a
 }

@@ -170,7 +170,7 @@ func (r Rule) Inputs() []int {
 	switch r.left.function {
 	case "fills", "repeats", "picks", "offset":
 		inputs = append(inputs, 0)
-	case "filledwith":
+	case "filledwith", "each":
 		inputs = append(inputs, 1)
 	}
 	if r.right.function != "" {
@@ -217,7 +217,7 @@ func parse(table string) (map[string][]Rule, error) {
 }
 
 var (
-	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false|"[A-Z_|]*")\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|head|finite|step|repeats|filledwith|picks|joined|crossed)\((-?\d+|2/3)(\+?)\)(=|<=|>=)(\S+)$`)
+	ruleForm = regexp.MustCompile(`^(?:\[(\w+)=(-?\d+|string|true|false|"[A-Z_|]*")\])?(dtype|rank|size|value|last|fills|bytes|memory|offset|product|first|head|finite|step|repeats|filledwith|picks|joined|crossed|slice|each)\((-?\d+|2/3)(\+?)\)(=|<=|>=)(\S+)$`)
 	termForm = regexp.MustCompile(`^(?:(rank|size|last|first|slice)\((\d+)\))?([+-]?\d+)?$`)
 )
 

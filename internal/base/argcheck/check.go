@@ -34,6 +34,7 @@ var names = map[string]string{"rank": "rank", "size": "number of elements", "val
 	"fills": "number of bytes for all elements of input 0, each as long as a value", "bytes": "number of bytes of all strings",
 	"memory": "number of bytes", "product": "product of all elements", "first": "first dimension", "head": "first element", "finite": "largest absolute value, the next whole number,", "step": "difference of two elements", "offset": "value less the elements of input 0 in the rows before",
 	"repeats": "number of bytes of the strings of input 0, repeated as it says", "filledwith": "number of bytes of all strings that it asks for",
+	"slice": "number of elements of a row", "each": "number of elements for each element of input 1,",
 	"picks":  "number of bytes of as many strings of input 0 as it may pick",
 	"joined": "number of bytes of all strings together, of inputs below", "crossed": "number of bytes of all strings together, of inputs below"}
 
@@ -69,6 +70,8 @@ func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
 			n *= d
 		}
 		return []int64{n + t.add}, true
+	case "each":
+		return each(a, arg(1))
 	case "memory":
 		return []int64{times(a.size(), int64(a.DType.Size())) + a.Bytes}, true
 	case "offset":
@@ -94,6 +97,19 @@ func (t term) values(arg func(i int) Arg) (all []int64, known bool) {
 		return picks(a, arg(0)), true
 	}
 	return integers(a)
+}
+
+// each returns the number of elements for each element of another argument, -1 if that is no
+// whole number. A scalar is repeated.
+func each(a, of Arg) (all []int64, known bool) {
+	n := of.size()
+	switch {
+	case len(a.Shape) == 0 || n == 0:
+		return nil, false
+	case a.size()%n != 0:
+		return []int64{-1}, true
+	}
+	return []int64{a.size() / n}, true
 }
 
 // fills returns each value times the number of elements of another argument.
