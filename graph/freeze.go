@@ -45,35 +45,32 @@ func (m *Model) Freeze(ctx context.Context, key string) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(sig.Outputs)) {
 		outputs = append(outputs, sig.Outputs[name].Name)
 	}
-	def, err := m.freeze(ctx, outputs)
+	def, _, err := m.freeze(ctx, outputs, nil)
 	if err != nil {
-		e := &millrace.Error{Class: millrace.ErrModel, Op: "freeze", File: m.path, Signature: key, Record: -1, Offset: -1, Err: err}
-		if known, ok := err.(*millrace.Error); ok {
-			e.Class = known.Class
-		}
-		return nil, e
+		return nil, m.freezeError(key, err)
 	}
 	return def, nil
 }
 
-// freeze returns the graph of outputs with constants for variables.
-func (m *Model) freeze(ctx context.Context, outputs []string) ([]byte, error) {
+// freeze returns the graph of outputs with constants for variables. It may have nodes that keep
+// accepts, which it lists, although they stand for something that is made at load.
+func (m *Model) freeze(ctx context.Context, outputs []string, keep func(*tfproto.NodeDef) bool) (def []byte, kept []*tfproto.NodeDef, err error) {
 	var b bytes.Buffer
 	if _, err := m.graph.WriteTo(&b); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	g, err := parseGraphDef(b.Bytes())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	inputcheck.Remove(g)
 	if err := prune(g, outputs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	variables := variablesOf(g.Node)
 	values, err := m.read(ctx, variables)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() {
 		for _, v := range values {
@@ -83,29 +80,34 @@ func (m *Model) freeze(ctx context.Context, outputs []string) ([]byte, error) {
 	f := newFreezer(g)
 	for i, n := range variables {
 		if err := f.constant(n, values[i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if g.Node, err = f.rewrite(g.Node, newBody(f.roots, false)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	g.Library.Function = append(g.Library.GetFunction(), f.made...)
 	if err := prune(g, outputs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if n := proto.Size(g); n > maxGraphDef {
-		return nil, millrace.Errorf(millrace.ErrLimit, "the graph would take %d bytes, a GraphDef holds at most %d", n, maxGraphDef)
+		return nil, nil, millrace.Errorf(millrace.ErrLimit, "the graph would take %d bytes, a GraphDef holds at most %d", n, maxGraphDef)
 	}
-	def, err := proto.MarshalOptions{Deterministic: true}.Marshal(g)
-	if err != nil {
-		return nil, err
+	allowed := map[string]bool{}
+	for _, n := range g.Node {
+		if keep != nil && keep(n) {
+			kept, allowed[n.Name] = append(kept, n), true
+		}
 	}
-	return def, selfContained(def)
+	if def, err = (proto.MarshalOptions{Deterministic: true}).Marshal(g); err != nil {
+		return nil, nil, err
+	}
+	return def, kept, selfContained(def, allowed)
 }
 
 // selfContained lets TensorFlow check a frozen graph, and refuses operations that
-// need something made when the model is loaded.
-func selfContained(def []byte) error {
+// need something made when the model is loaded, but for the allowed ones.
+func selfContained(def []byte, allowed map[string]bool) error {
 	g := tfbridge.NewGraph()
 	defer g.Close()
 	if err := g.Import(def, ""); err != nil {
@@ -113,7 +115,7 @@ func selfContained(def []byte) error {
 	}
 	for _, op := range g.Operations() {
 		for i := range op.NumOutputs() {
-			if op.Output(i).DataType() == tfbridge.Resource {
+			if op.Output(i).DataType() == tfbridge.Resource && !allowed[op.Name()] {
 				return millrace.Errorf(millrace.ErrModel, "node %s (%s) stands for something that is made when the model is loaded",
 					millrace.Quote(op.Name()), op.Type())
 			}

@@ -33,6 +33,7 @@ var functions = []function{
 	{"graph.Call", graph.Call},
 	{"graph.Case", graph.Case},
 	{"graph.Cast", graph.Cast},
+	{"graph.CheckFreezable", graph.CheckFreezable},
 	{"graph.ConcatV2", graph.ConcatV2},
 	{"graph.Cond", graph.Cond},
 	{"graph.Cumprod", graph.Cumprod},
@@ -3648,12 +3649,14 @@ var functions = []function{
 
 // types are nil pointers to the exported types.
 var types = []any{
+	(*graph.AddedSignature)(nil),
 	(*graph.AssertOptions)(nil),
 	(*graph.Body)(nil),
 	(*graph.Branch)(nil),
 	(*graph.DecodeRawOptions)(nil),
 	(*graph.DenseFeature)(nil),
 	(*graph.ExampleFeatures)(nil),
+	(*graph.FrozenSignature)(nil),
 	(*graph.Func)(nil),
 	(*graph.FunctionOptions)(nil),
 	(*graph.GoCallSpec)(nil),
