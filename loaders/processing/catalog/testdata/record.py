@@ -164,11 +164,21 @@ def tensors():
     c.add("stack last", "stack", lambda a, b: tf.stack([a, b], -1), m, m + 1, axis=-1)
     c.add("stack scalars", "stack", lambda a, b: tf.stack([a, b]), np.float32(1), np.float32(2))
     c.add("stack one", "stack", lambda a: tf.stack([a], 1), m, axis=1)
+    none = np.zeros([0, 1], np.float32)
+    c.add("expand_dims of nothing", "expand_dims", lambda v: tf.expand_dims(v, 1), none, axis=1)
+    c.add("squeeze of nothing", "squeeze", lambda v: tf.squeeze(v, [1]), none, axis=1)
+    c.add("gather of nothing", "gather", lambda v: tf.gather(v, [0, 0], axis=1), none, indices=[0, 0], axis=1)
+    c.add("stack of nothing", "stack", lambda a, b: tf.stack([a, b]), none, none)
+    c.add("cast of one", "cast", lambda v: tf.cast(v, "int8"), np.float32(-7.9), dtype="int8")
     c.add("constant", "constant", lambda: tf.fill([2, 1], np.float32(1.5)), dtype="float32", shape=[2, 1], value=1.5)
     c.add("constant scalar", "constant", lambda: tf.constant(-3, tf.int8), dtype="int8", value=-3)
     c.add("constant empty", "constant", lambda: tf.fill([0, 2], ""), dtype="string", shape=[0, 2])
     c.add("constant bool", "constant", lambda: tf.fill([2], True), dtype="bool", shape=[2], value=True)
     c.add("rename", "rename", tf.identity, m)
+    c.add("rename of nothing", "rename", tf.identity, np.zeros([3, 0, 2], np.float32))
+    c.add("rename of one bool", "rename", tf.identity, np.array(True))
+    c.add("rename of invalid UTF-8", "rename", tf.identity, np.array([b"\xff\xfe", b"", b"a\x00b"], object))
+    c.add("rename of NaN", "rename", tf.identity, np.array([[np.nan], [-0.0], [np.inf]], np.float16))
     c.write()
 
 
@@ -216,6 +226,9 @@ def numbers():
     for op, fn in (("add", tf.add), ("subtract", tf.subtract), ("multiply", tf.multiply), ("divide", tf.divide)):
         c.add("arithmetic " + op, "arithmetic", fn, odd, odd[::-1], op=op)
     c.add("arithmetic broadcast", "arithmetic", tf.add, image, f32(1, 2, 3), op="add")
+    c.add("arithmetic empty", "arithmetic", tf.subtract, odd[:0], odd[:0], op="subtract")
+    c.add("arithmetic scalars", "arithmetic", tf.divide, np.float32(1), np.float32(3), op="divide")
+    c.add("compare one", "compare", lambda v: tf.greater(v, 2), np.array([3], np.uint16), op="gt", value=2)
     c.add("arithmetic ints", "arithmetic", tf.multiply, ints, ints, op="multiply")
     c.write()
 
@@ -233,6 +246,10 @@ def text():
     c.add("regex first", "regex_replace", lambda v: tf.strings.regex_replace(v, "l", "L", replace_global=False), words, pattern="l", rewrite="L", **{"global": False})
     c.add("regex groups", "regex_replace", lambda v: tf.strings.regex_replace(v, r"(\w)(\w)", r"\2\1"), words, pattern=r"(\w)(\w)", rewrite=r"\2\1")
     c.add("regex empty match", "regex_replace", lambda v: tf.strings.regex_replace(v, "x*", "-"), one(b"axb"), pattern="x*", rewrite="-")
+    c.add("regex of nothing", "regex_replace", lambda v: tf.strings.regex_replace(v, "a", "b"), words[:0], pattern="a", rewrite="b")
+    c.add("substr of nothing", "substr", lambda v: tf.strings.substr(v, 0, 1), words[:0], position=0, length=1)
+    c.add("substr of invalid UTF-8", "substr", lambda v: tf.strings.substr(v, 0, 2), words[3:4], position=0, length=2)
+    c.add("hash of one", "hash", lambda v: tf.strings.to_hash_bucket_fast(v, 9), one(b"\xff"), buckets=9)
     for i, s in enumerate([b"a b  c", b"", b"   ", b"one", b"\xff a\xfe", "ä ß".encode()]):
         c.add("split %d" % i, "split", lambda v: tf.strings.split(v), one(s))
         c.add("split bytes %d" % i, "split_bytes", lambda v: tf.strings.bytes_split(v), one(s))
