@@ -49,6 +49,13 @@ func wrongData(t *testing.T, steps []json.RawMessage) *fixture.Dataset {
 			t.Fatal(err)
 		}
 	}
+	models, err := filepath.Abs("../testdata/models")
+	if err == nil {
+		err = os.Symlink(models, filepath.Join(f.Dir, "models"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	f.Save(t)
 	return f
 }

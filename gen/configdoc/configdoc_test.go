@@ -13,13 +13,17 @@ var update = flag.Bool("update", false, "write docs/config-keys.md and docs/run-
 
 // The pages are what the declarations, the samples and the checker give now.
 func TestPage(t *testing.T) {
+	linear, err := filepath.Abs("../../testdata/models/linear")
+	if err != nil {
+		t.Fatal(err)
+	}
 	model, err := filepath.Abs("../../testdata/models/classifier")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for page, write := range map[string]func() (string, error){
 		"../../docs/config-keys.md": func() (string, error) {
-			return Page(Sources{Samples: "testdata/samples/*.txtar", Golden: "../../loaders/testdata/check/*.txtar", Scratch: t.TempDir()})
+			return Page(Sources{Samples: "testdata/samples/*.txtar", Golden: "../../loaders/testdata/check/*.txtar", Scratch: t.TempDir(), Links: map[string]string{"linear": linear}})
 		},
 		"../../docs/run-keys.md": func() (string, error) {
 			return RunPage(Sources{Samples: "testdata/runs/*.txtar", Scratch: t.TempDir(), Links: map[string]string{"model": model, "weights": model}})

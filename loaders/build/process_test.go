@@ -3,6 +3,7 @@ package build_test
 import (
 	"cmp"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -146,5 +147,38 @@ func TestProcessRefusals(t *testing.T) {
 	_, err := build.Process(s, checked(t, newExamples(t, "", []string{"x"}, nil, 1), true), s.Placeholder(tfbridge.String, tfbridge.MakeShape(-1)))
 	if !errors.Is(err, millrace.ErrInternal) || !strings.Contains(err.Error(), "it failed") {
 		t.Errorf("in a graph that has failed: got %v", err)
+	}
+}
+
+// Models in the steps answer requests: the rows of a request are the batch that they see.
+func TestProcessModels(t *testing.T) {
+	testruntime.Need(t)
+	models, err := filepath.Abs("../../testdata/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(model, per string, inputs, outputs fixture.Object) fixture.Object {
+		return fixture.Object{"type": "savedmodel", "args": fixture.Object{"dir": filepath.Join(models, model), "per": per, "inputs": inputs, "outputs": outputs}}
+	}
+	f := fixture.New(t)
+	f.Manifest["features"] = []fixture.Object{{"name": "x", "dtype": "float32", "shape": []int{3}, "deserialize_type": "float"}}
+	f.Args["primary_features"] = []fixture.Object{{"from_name": "x", "to_name": "x"}}
+	var records [][]byte
+	for i := range 2 {
+		v := float32(i)
+		records = append(records, example.Marshal([]example.Named{{Name: "x", Feature: fixture.Floats(v, v+1, -v)}}))
+	}
+	f.WriteRecords(t, "a.tfrecords", records...)
+	f.Args["processing_steps"] = []fixture.Object{
+		call("linear", "example", fixture.Object{"x": "x"}, fixture.Object{"y": "one"}),
+		call("linear", "batch", fixture.Object{"x": "x"}, fixture.Object{"y": "y"}),
+		{"type": "drop", "tensor": "x"},
+	}
+	f.Save(t)
+	want := `{"one": {"dtype": "float32", "shape": [2, 2], "values": [2.5, 0, 5.25, -4.5]}, "y": {"dtype": "float32", "shape": [2, 2], "values": [2.5, 0, 5.25, -4.5]}}` + "\n"
+	for _, native := range []bool{false, true} {
+		if got, err := process(t, checked(t, f, native), records...); got != want || err != nil {
+			t.Errorf("native %v:\n got %s, %v\nwant %s", native, got, err, want)
+		}
 	}
 }

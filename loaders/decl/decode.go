@@ -50,6 +50,8 @@ func (r *Reporter) value(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 		return r.text(n, v, u)
 	case reflect.Slice:
 		return r.list(n, v, u)
+	case reflect.Map:
+		return r.texts(n, v, u)
 	case reflect.Struct:
 		return r.object(n, v, nil)
 	}
@@ -67,7 +69,7 @@ func kindOf(t reflect.Type) jsonpos.Kind {
 		return jsonpos.String
 	case reflect.Slice:
 		return jsonpos.List
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return jsonpos.Object
 	case reflect.Pointer:
 		return kindOf(t.Elem())
@@ -113,6 +115,30 @@ func (r *Reporter) list(n *jsonpos.Node, v reflect.Value, u *rules) bool {
 		ok = r.value(e, v.Index(i), items) && ok
 	}
 	return ok
+}
+
+// texts reads an object of any keys whose values are strings.
+func (r *Reporter) texts(n *jsonpos.Node, v reflect.Value, u *rules) bool {
+	before := r.counts[diag.Error]
+	v.Set(reflect.MakeMap(v.Type()))
+	switch {
+	case n.Len() > maxMembers:
+		r.Report(n, "has %d keys; at most %d are allowed", n.Len(), maxMembers).Class = r.Limit
+		return false
+	case u.nonempty && n.Len() == 0:
+		r.Report(n, "must not be empty")
+	}
+	for k, value := range n.Members() {
+		name := reflect.ValueOf(k.Name())
+		if v.MapIndex(name).IsValid() {
+			r.Report(k, "repeated key %s", Quote(k.Name()))
+			continue
+		}
+		text := reflect.New(v.Type().Elem()).Elem()
+		r.value(value, text, &rules{nonempty: true})
+		v.SetMapIndex(name, text)
+	}
+	return r.counts[diag.Error] == before
 }
 
 // maxMembers is how many keys an object may have, known ones and others.

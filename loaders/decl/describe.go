@@ -107,6 +107,8 @@ func typeText(t reflect.Type, u *rules) string {
 		return stringText(u)
 	case reflect.Slice:
 		return listText(t, u)
+	case reflect.Map:
+		return "object whose values are strings"
 	}
 	return "object"
 }

@@ -163,6 +163,12 @@ func (g *generator) value(t reflect.Type, u *rules) *jsonschema.Schema {
 		return texts(u)
 	case reflect.Slice:
 		return g.list(t, u)
+	case reflect.Map:
+		out := &jsonschema.Schema{Type: "object", AdditionalProperties: texts(&rules{nonempty: true})}
+		if u.nonempty {
+			out.MinProperties = count(1)
+		}
+		return out
 	case reflect.Struct:
 		return g.ref(t)
 	}

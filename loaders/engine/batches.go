@@ -47,7 +47,7 @@ const (
 // known shape, and only the last batch may be smaller.
 func (c Choice) JoinsBatches() bool {
 	switch {
-	case c.WithinEpoch || c.Filters() || !c.RunPrefetches() || c.BatchRows() >= 0 || c.Chunks != nil || c.HasLists() || c.Padding != nil:
+	case len(c.BatchedSteps) > 0 || c.WithinEpoch || c.Filters() || !c.RunPrefetches() || c.BatchRows() >= 0 || c.Chunks != nil || c.HasLists() || c.Examples().Padding != nil:
 		return false
 	case c.Window == nil && !c.JoinFiles().Applied && !batchesInOrder(c), c.Window != nil && !c.EqualWindows():
 		return false

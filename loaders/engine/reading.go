@@ -55,7 +55,7 @@ func stagesRefuse(c Choice) bool {
 	if c.BadRecords != nil && spec.StepsRefuse(c.Spec) {
 		return true
 	}
-	return c.HasLists() && (len(c.Steps) > 0 || c.Padding != nil && !c.NativeTensors())
+	return c.HasLists() && (len(c.Steps) > 0 || c.Examples().Padding != nil && !c.NativeTensors())
 }
 
 // ReadsByPlace reports whether records are read by their place in the files, and not
@@ -104,8 +104,9 @@ func measuresRecords(c Choice, m spec.Measure) bool {
 // padsFrames reports whether padding makes frames larger, or tensors without
 // frames.
 func padsFrames(c Choice) bool {
-	for i, pad := range c.Padding {
-		t := c.Tensors[i]
+	examples := c.Examples()
+	for i, pad := range examples.Padding {
+		t := examples.Tensors[i]
 		for axis, n := range t.Shape {
 			isSequence := func(s spec.Sequence) bool { return s.Tensor == t.Name }
 			if f := c.FeatureOf(t.Name); axis == 0 && (f != nil && f.VarLen || slices.ContainsFunc(c.Chunks.Sequences, isSequence)) {

@@ -51,7 +51,7 @@ func (s stage) in(c Choice) bool {
 	case shuffle:
 		return c.Shuffle != nil
 	case padding:
-		return c.Padding != nil
+		return c.Examples().Padding != nil
 	}
 	return true
 }

@@ -144,7 +144,7 @@ func hasStrings(c Choice) bool {
 func readsFiles(c Choice) bool { return c.JoinFiles().Applied || c.ComputesOrder() }
 
 // padsLists reports whether the operation that makes the batches pads lists.
-func padsLists(c Choice) bool { return lists(c) && c.Padding != nil && c.NativeTensors() }
+func padsLists(c Choice) bool { return lists(c) && c.Examples().Padding != nil && c.NativeTensors() }
 
 func with(s stage) func(Choice) bool { return s.in }
 

@@ -14,7 +14,7 @@ func (c Choice) NativeTensors() bool {
 		return false
 	}
 	for _, f := range c.Features {
-		if f.VarLen && c.Padding == nil || f.Kind != spec.Raw && f.DType != f.StoredType() {
+		if f.VarLen && c.Examples().Padding == nil || f.Kind != spec.Raw && f.DType != f.StoredType() {
 			return false
 		}
 	}
@@ -23,8 +23,9 @@ func (c Choice) NativeTensors() bool {
 			return false
 		}
 	}
-	for i, pad := range c.Padding {
-		for axis, n := range c.Tensors[i].Shape {
+	examples := c.Examples()
+	for i, pad := range examples.Padding {
+		for axis, n := range examples.Tensors[i].Shape {
 			if n >= 0 && pad.Shape[axis] > n {
 				return false // only the length of a list is padded natively
 			}
@@ -55,7 +56,7 @@ func cutsLists(c Choice) bool {
 // are. rawDecoded says that the parser is one of Millrace's own operations, which
 // decode them.
 func (c Choice) ParsingSuffices(rawDecoded bool) (order []int, ok bool) {
-	if c.Padding != nil {
+	if c.Examples().Padding != nil {
 		return nil, false
 	}
 	return c.ParsedOrder(rawDecoded)

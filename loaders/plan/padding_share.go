@@ -17,7 +17,13 @@ func (p *Plan) countElements(of string) string {
 	}
 	p.Measures = append(p.Measures, spec.Measure{To: name, Kind: spec.ElementCount, Tensor: of})
 	p.Tensors = append(p.Tensors, spec.TensorSpec{Name: name, DType: tfbridge.Int64, Shape: []int64{}})
-	p.Padding = append(p.Padding, spec.Pad{Tensor: name, Shape: []int64{}, Value: int64(0)})
+	pad := spec.Pad{Tensor: name, Shape: []int64{}, Value: int64(0)}
+	p.Padding = append(p.Padding, pad)
+	if u := p.Unbatched; u != nil {
+		p.Unbatched = &spec.Unbatched{
+			Tensors: append(slices.Clip(u.Tensors), p.Tensors[len(p.Tensors)-1]), Padding: append(slices.Clip(u.Padding), pad),
+		}
+	}
 	return name
 }
 
@@ -37,13 +43,15 @@ func (p *Plan) MeasurePadding() (*Plan, []PaddedTensor) {
 	q := p.clone()
 	q.Measures, q.Tensors, q.Padding = slices.Clip(p.Measures), slices.Clip(p.Tensors), slices.Clip(p.Padding)
 	var tensors []PaddedTensor
-	for i := range p.Padding {
-		if len(p.Tensors[i].Shape) == 0 {
+	examples := p.Examples()
+	for i, pad := range examples.Padding {
+		x := examples.Tensors[i]
+		if len(x.Shape) == 0 {
 			continue // nothing to pad
 		}
-		t := PaddedTensor{Name: p.Tensors[i].Name}
+		t := PaddedTensor{Name: x.Name}
 		var known bool
-		if t.Share, known = stage.PadShare(p.Tensors[i], p.Padding[i]); !known {
+		if t.Share, known = stage.PadShare(x, pad); !known {
 			t.Counter = q.countElements(t.Name)
 		}
 		tensors = append(tensors, t)

@@ -127,8 +127,32 @@ func Only(p *Plan, tensors []string) *Plan {
 		needed[m.Tensor] = true
 	}
 	outputs := maps.Clone(needed)
-	var steps []spec.Step
-	for _, s := range slices.Backward(p.Steps) {
+	q.BatchedSteps = neededSteps(p.BatchedSteps, needed)
+	joined := maps.Clone(needed)
+	q.Steps = neededSteps(p.Steps, needed)
+	q.Secondaries = slices.DeleteFunc(slices.Clone(q.Secondaries), func(c spec.Const) bool { return !needed[c.To] })
+	for _, c := range q.Secondaries {
+		needed[c.ShapeFrom] = true
+	}
+	q.Primaries = slices.DeleteFunc(slices.Clone(q.Primaries), func(f spec.Primary) bool { return !needed[f.To] })
+	if len(q.Primaries) == 0 {
+		q.Primaries = p.Primaries[:1] // the number of rows comes from one
+	}
+	q.Features = slices.DeleteFunc(slices.Clone(q.Features), func(f *spec.Feature) bool {
+		return !slices.ContainsFunc(q.Primaries, func(primary spec.Primary) bool { return primary.From == f })
+	})
+	q.Tensors, q.Padding = someOf(p.Tensors, p.Padding, outputs)
+	if p.Unbatched != nil {
+		q.Unbatched = &spec.Unbatched{}
+		q.Unbatched.Tensors, q.Unbatched.Padding = someOf(p.Unbatched.Tensors, p.Unbatched.Padding, joined)
+	}
+	return q
+}
+
+// neededSteps returns the steps that make tensors which are needed. It replaces the needed tensors by
+// those that are needed before the steps.
+func neededSteps(all []spec.Step, needed map[string]bool) (steps []spec.Step) {
+	for _, s := range slices.Backward(all) {
 		if s.Writes == "" || !needed[s.Writes] {
 			continue // a filter, a drop, or a tensor that nobody needs
 		}
@@ -142,29 +166,21 @@ func Only(p *Plan, tensors []string) *Plan {
 		steps = append(steps, s)
 	}
 	slices.Reverse(steps)
-	q.Steps = steps
-	q.Secondaries = slices.DeleteFunc(slices.Clone(q.Secondaries), func(c spec.Const) bool { return !needed[c.To] })
-	for _, c := range q.Secondaries {
-		needed[c.ShapeFrom] = true
-	}
-	q.Primaries = slices.DeleteFunc(slices.Clone(q.Primaries), func(f spec.Primary) bool { return !needed[f.To] })
-	if len(q.Primaries) == 0 {
-		q.Primaries = p.Primaries[:1] // the number of rows comes from one
-	}
-	q.Features = slices.DeleteFunc(slices.Clone(q.Features), func(f *spec.Feature) bool {
-		return !slices.ContainsFunc(q.Primaries, func(primary spec.Primary) bool { return primary.From == f })
-	})
-	q.Tensors, q.Padding = nil, nil
-	for i, t := range p.Tensors {
-		if !outputs[t.Name] {
+	return steps
+}
+
+// someOf returns the tensors with some names, and how they are padded.
+func someOf(all []spec.TensorSpec, pads []spec.Pad, names map[string]bool) (tensors []spec.TensorSpec, padding []spec.Pad) {
+	for i, t := range all {
+		if !names[t.Name] {
 			continue
 		}
-		q.Tensors = append(q.Tensors, t)
-		if p.Padding != nil {
-			q.Padding = append(q.Padding, p.Padding[i])
+		tensors = append(tensors, t)
+		if pads != nil {
+			padding = append(padding, pads[i])
 		}
 	}
-	return q
+	return tensors, padding
 }
 
 // Portable returns the plan of requests that needs TensorFlow's operations alone.
@@ -178,7 +194,9 @@ func Portable(p *Plan) *Plan {
 // filters keep any.
 func FirstEpoch(p *Plan) *Plan {
 	q := p.clone()
+	q.Spec = q.OfExamples()
 	q.Epochs, q.BatchSize, q.DropRemainder, q.Bucket, q.Prefetch = 1, 1, false, nil, 0
+	q.BatchSteps = p.BatchSteps
 	return q
 }
 

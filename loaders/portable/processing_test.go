@@ -252,3 +252,64 @@ func readRecords(t *testing.T, path string, n int) (records [][]byte) {
 }
 
 var errEnough = errors.New("enough")
+
+// Models in the steps are a part of the exported steps: with their variables and tables, per batch and per
+// example.
+func TestModelsInProcessing(t *testing.T) {
+	testruntime.Need(t)
+	f := fixture.New(t)
+	f.Manifest["features"] = []fixture.Object{
+		{"name": "word", "dtype": "string", "shape": []int{}, "deserialize_type": "string"},
+		{"name": "x", "dtype": "float32", "shape": []int{3}, "deserialize_type": "float"},
+	}
+	words := []string{"wheel", "none", "mill"}
+	values, texts, records := [][]float32{}, [][]byte{}, [][]byte{}
+	for i, word := range words {
+		v := float32(i)
+		values, texts = append(values, []float32{v, v + 1, -v}), append(texts, []byte(word))
+		records = append(records, example.Marshal([]example.Named{
+			{Name: "word", Feature: example.Feature{Kind: example.Bytes, Bytes: [][]byte{[]byte(word)}}}, {Name: "x", Feature: fixture.Floats(v, v+1, -v)},
+		}))
+	}
+	f.WriteRecords(t, "a.tfrecords", records...)
+	f.Args["primary_features"] = []fixture.Object{{"from_name": "word", "to_name": "word"}, {"from_name": "x", "to_name": "x"}}
+	models, err := filepath.Abs("../../testdata/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Args["processing_steps"] = []fixture.Object{
+		{"type": "savedmodel", "args": fixture.Object{"dir": filepath.Join(models, "vocab"), "per": "example", "inputs": fixture.Object{"word": "word"}, "outputs": fixture.Object{"id": "id"}}},
+		{"type": "savedmodel", "args": fixture.Object{"dir": filepath.Join(models, "linear"), "inputs": fixture.Object{"x": "x"}, "outputs": fixture.Object{"y": "y"}}},
+		{"type": "drop", "tensors": []string{"word", "x"}, "args": fixture.Object{}},
+	}
+	f.Args["target_batch_size"] = 3
+	f.Save(t)
+	plan := evalPlan(t, f.Config())
+	want := firstBatch(t, plan)
+	dir := filepath.Join(t.TempDir(), "steps")
+	if err := portable.WriteProcessing(plan, dir, &portable.ProcessingOptions{Tensors: []string{"y", "id"}}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := graph.LoadModel(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for key, inputs := range map[string]map[string]any{
+		portable.RecordsSignature: {portable.RecordsInput: records}, portable.ValuesSignature: {"word": texts, "x": values},
+	} {
+		got, err := m.Call(t.Context(), key, inputs)
+		if err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		if len(got) != 2 {
+			t.Errorf("%s gives %d tensors", key, len(got))
+		}
+		for name, x := range got {
+			if text := bytesOf(t, x); text != want[name] {
+				t.Errorf("%s: %s is %s, want %s", key, name, text, want[name])
+			}
+			x.Close()
+		}
+	}
+}

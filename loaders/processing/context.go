@@ -7,6 +7,7 @@ import (
 	"millrace/dtype"
 	"millrace/internal/base/jsonpos"
 	"millrace/loaders/decl"
+	"millrace/savedmodel"
 )
 
 // Context is the input of a step's check.
@@ -20,6 +21,12 @@ type Context struct {
 	// Read returns the content of a file that an argument names, at most limit bytes. It
 	// reports a file that cannot be read, and returns false.
 	Read func(at *jsonpos.Node, path string, limit int64) ([]byte, bool)
+
+	// Model returns the SavedModel in a folder that an argument names, with the path of the
+	// folder, after all checks of a model. It reports a model that does not pass, and returns nil.
+	Model func(at *jsonpos.Node, dir string) *savedmodel.Model
+
+	Rows int64 // the number of examples of a batch, -1 where batches may differ
 }
 
 // Input is a tensor that a step reads.

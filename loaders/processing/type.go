@@ -53,6 +53,13 @@ type Reading interface {
 	Tensors() []NamedAt
 }
 
+// Writing is [Args] that name the tensors which the step writes, in place of "to_name". Its step is a
+// [MultiOutput].
+type Writing interface {
+	Args
+	Writes() []NamedAt
+}
+
 // Filter is a step that writes no tensor: it keeps some examples.
 type Filter interface {
 	Step
@@ -90,7 +97,26 @@ type Prepared interface {
 	Step
 
 	// Prepare adds what the step needs, once for a graph. Its result is Site.Prepared.
-	Prepare(s *graph.Scope) tfbridge.Output
+	Prepare(b *Site) any
+}
+
+// MultiOutput is what the check of a type returns whose steps write several tensors: a step for each.
+type MultiOutput interface {
+	Step
+
+	// Each returns the steps, with the names of the tensors that they write. They are built one
+	// after another, and read the same tensors.
+	Each() []NamedStep
+
+	// OfBatches reports whether the steps work on the batches that a run delivers. Then steps
+	// after them do so, too.
+	OfBatches() bool
+}
+
+// NamedStep is a step with the name of the tensor that it writes.
+type NamedStep struct {
+	To NamedAt
+	Step
 }
 
 // IsElementwise reports whether a step is [Elementwise].
@@ -103,11 +129,15 @@ func IsElementwise(s Step) bool {
 type Site struct {
 	*graph.Scope
 	Seed        tfbridge.Output // the pair of int64 that the step's draws follow from; set for random steps only
-	Prepared    tfbridge.Output // what Prepare returned; set for a step that is [Prepared]
+	Prepared    any             // what Prepare returned; set for a step that is [Prepared]
 	Rows        tfbridge.Output // the number of examples, int64; set for a [Batched] step on a batch
 	Portable    bool            // bytes are decoded without a check, which whoever runs the graph makes
 	DecodeLimit int64           // bytes that a decoder may make of an example's bytes; 0 means the default
 	NoGo        bool            // the graph runs in other processes, so that no operation may call Go
+
+	// Once returns what the first call with a key and a tensor of this graph returned. Steps share
+	// operations by it.
+	Once func(key any, x tfbridge.Output, add func() []tfbridge.Output) []tfbridge.Output
 }
 
 // Tensor returns an output as a tensor with methods.

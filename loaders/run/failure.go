@@ -171,12 +171,13 @@ func (pl *Pipeline) ragged(failed *tfbridge.Error) error {
 		return nil
 	}
 	component, err := strconv.Atoi(m[1])
-	if err != nil || component >= len(pl.Plan.Tensors) {
+	tensors := pl.Plan.Examples().Tensors
+	if err != nil || component >= len(tensors) {
 		return nil
 	}
 	e := millrace.Errorf(millrace.ErrSchema,
 		"examples of one batch differ in shape: %s and %s; set args.padding, or a batch size of 1", m[2], m[4])
-	e.Loader, e.Tensor, e.Code = pl.Plan.Path, pl.Plan.Tensors[component].Name, int(failed.Code)
+	e.Loader, e.Tensor, e.Code = pl.Plan.Path, tensors[component].Name, int(failed.Code)
 	return e
 }
 

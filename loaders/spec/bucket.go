@@ -166,6 +166,10 @@ func (c batchStepPart) batchSteps() {
 		if s.At == nil || s.Bad("type", "tensors", "args") {
 			continue
 		}
+		if s.Type == batches.SavedModel {
+			batchedPart(c).model(len(c.args.ProcessingSteps)+i, s)
+			continue
+		}
 		made := batches.Step{Type: s.Type, Index: i, Number: len(c.args.ProcessingSteps) + i, Tensors: s.Tensors}
 		if a, ok := s.Args.(*batches.MixArgs); ok {
 			made.Alpha = a.Alpha

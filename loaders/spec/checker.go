@@ -34,6 +34,8 @@ type checker struct {
 	tensors      []*tensorState           // tensors in the config's order
 	byName       map[string]*tensorState
 	dropped      map[string]string // tensors that a step has removed, with the type of that step
+	batchedFrom  int               // index of the first processing step that sees batches, -1 for none
+	batched      bool              // the steps that are checked see batches
 }
 
 // tensorState is a tensor of the pipeline as it is after the parts that were checked so
@@ -53,7 +55,8 @@ type tensorState struct {
 
 func newChecker(path string, o *Options) *checker {
 	c := &checker{
-		spec: &Spec{Path: path, Manifest: &Manifest{}}, byName: make(map[string]*tensorState),
+		batchedFrom: -1,
+		spec:        &Spec{Path: path, Manifest: &Manifest{}}, byName: make(map[string]*tensorState),
 		inConfig:   &decl.Reporter{File: path, Class: millrace.ErrConfig, Limit: millrace.ErrLimit},
 		inManifest: &decl.Reporter{Class: millrace.ErrConfig, Limit: millrace.ErrLimit},
 	}

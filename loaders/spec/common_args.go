@@ -55,7 +55,7 @@ type ExampleArgs struct {
 
 	Padding         decl.Either[bool, []PaddingConfig] `json:"padding" decl:"most=65536" doc:"How to pad. true, or a list with at least one entry, pads every tensor; false and [] pad none."`
 	BucketByLength  BucketConfig                       `json:"bucket_by_length" decl:"" doc:"Puts examples of similar length into one batch, so that less of it is padding. A bucket keeps the order of its examples and gives a batch as soon as it is full; at the end the rest comes bucket by bucket."`
-	BatchSteps      []batches.BatchStepConfig          `json:"batch_steps" decl:"most=64" doc:"Steps that are carried out on whole batches in mode train, in this order."`
+	BatchSteps      []batches.BatchStepConfig          `json:"batch_steps" decl:"most=64" doc:"Steps that are carried out on whole batches, in this order: those that draw random numbers in mode train, and savedmodel in every mode."`
 	BatchByElements int64                              `json:"batch_by_elements" decl:"min=1,limit=1099511627776" doc:"How many elements of the bucket's tensor a batch may have, padded to the bucket's boundary. A batch has as many examples as fit, at least one and at most target_batch_size. The boundaries go on after the last one, each twice the one before. It needs bucket_by_length."`
 }
 

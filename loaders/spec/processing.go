@@ -98,20 +98,29 @@ type stepPart struct{ *checker }
 
 // steps applies the processing steps to what is known of the tensors.
 func (c stepPart) steps() {
-	types := slices.Concat(catalog.Types, c.o.Steps)
 	for i := range c.args.ProcessingSteps {
-		s := &c.args.ProcessingSteps[i]
-		if s.At == nil {
-			continue
+		if seesBatches(&c.args.ProcessingSteps[i]) {
+			c.batchedFrom = i // [batchedPart.steps] continues there
+			break
 		}
-		k := slices.IndexFunc(types, func(t processing.Type) bool { return t.Name == s.Type })
-		if k < 0 || s.Bad("type") {
-			c.guess(s)
-			continue
-		}
-		c.step(i, s, &types[k])
+		c.config(i)
 	}
 	c.draws()
+}
+
+// config checks a step of the config.
+func (c stepPart) config(i int) {
+	s := &c.args.ProcessingSteps[i]
+	if s.At == nil {
+		return
+	}
+	types := slices.Concat(catalog.Types, c.o.Steps)
+	k := slices.IndexFunc(types, func(t processing.Type) bool { return t.Name == s.Type })
+	if k < 0 || s.Bad("type") {
+		c.guess(s)
+		return
+	}
+	c.step(i, s, &types[k])
 }
 
 // draws reports keys under which the examples have no epoch or no position, from which random
@@ -151,6 +160,10 @@ func (c stepPart) step(index int, s *StepConfig, t *processing.Type) {
 		return
 	}
 	step := args.Check(c.context(s, inputs))
+	if w, ok := args.(processing.Writing); ok {
+		c.several(Step{Type: t.Name, Index: index}, s, step, w, inputs)
+		return
+	}
 	to := c.writes(s, t, inputs)
 	if step == nil && !t.Drops {
 		for _, name := range to {
@@ -173,6 +186,49 @@ func (c stepPart) step(index int, s *StepConfig, t *processing.Type) {
 		c.write(s, made, inputs)
 	}
 	c.drop(&made, t, inputs)
+	c.add(s, made)
+}
+
+// several adds the steps that write the tensors of one step of the config.
+func (c stepPart) several(made Step, s *StepConfig, step processing.Step, args processing.Writing, inputs []*tensorState) {
+	if s.Has("to_name") {
+		c.inConfig.Report(s.Key("to_name"), "%s names the tensors that it writes in args; remove to_name", s.Type)
+	}
+	several, ok := step.(processing.MultiOutput)
+	if !ok {
+		for _, to := range args.Writes() {
+			c.spoil(s, to.Name)
+		}
+		return
+	}
+	for _, in := range inputs {
+		made.Reads, made.In = append(made.Reads, in.Name), append(made.In, in.TensorSpec)
+	}
+	for _, each := range several.Each() {
+		if !c.writable(each.To.At, each.To.Name) {
+			continue
+		}
+		made.Action, made.Writes = each.Step, each.To.Name
+		c.write(s, made, inputs)
+		c.add(s, made)
+	}
+}
+
+// writable reports a tensor that no step may write, and returns false.
+func (c stepPart) writable(at *jsonpos.Node, name string) bool {
+	if old := c.byName[name]; old != nil && old.measure != nil {
+		c.inConfig.Report(at, "%s is made after the processing steps", decl.Quote(name))
+		return false
+	}
+	return true
+}
+
+// add adds a checked step to the plan.
+func (c stepPart) add(s *StepConfig, made Step) {
+	if c.batched {
+		batchedPart(c).add(s, made)
+		return
+	}
 	c.spec.Steps = append(c.spec.Steps, made)
 }
 
@@ -203,6 +259,9 @@ func (c stepPart) inputs(s *StepConfig, t *processing.Type) (list []*tensorState
 	switch {
 	case t.Filters && (one || several):
 		c.inConfig.Report(s.At, "%s names its tensors in args.conditions; remove tensor and tensors", t.Name)
+		return nil
+	case t.Reads == processing.None && (one || several) && namesTensors(s):
+		c.inConfig.Report(s.At, "%s names its tensors in args; remove tensor and tensors", t.Name)
 		return nil
 	case t.Reads == processing.None && (one || several):
 		c.inConfig.Report(s.At, "%s reads no tensor; remove tensor and tensors", t.Name)
@@ -240,6 +299,9 @@ func (c stepPart) inputs(s *StepConfig, t *processing.Type) (list []*tensorState
 	return list
 }
 
+// namesTensors reports whether the arguments of a step name the tensors that it reads.
+func namesTensors(s *StepConfig) bool { _, ok := s.Args.(processing.Reading); return ok }
+
 // namedInArgs returns the tensors that the arguments of a step name.
 func (c stepPart) namedInArgs(s *StepConfig) (list []*tensorState) {
 	named, ok := s.Args.(processing.Reading)
@@ -260,7 +322,7 @@ func (c stepPart) namedInArgs(s *StepConfig) (list []*tensorState) {
 // problem and returns nil.
 func (c stepPart) readable(at *jsonpos.Node, name string) *tensorState {
 	t := c.tensor(at, name)
-	if t != nil && t.measure != nil {
+	if t != nil && t.measure != nil && !c.batched {
 		c.inConfig.Report(at, "%s is made after the processing steps", decl.Quote(t.Name))
 		return nil
 	}
@@ -269,7 +331,7 @@ func (c stepPart) readable(at *jsonpos.Node, name string) *tensorState {
 
 // context returns what the arguments of a step are checked with.
 func (c stepPart) context(s *StepConfig, inputs []*tensorState) *processing.Context {
-	x := &processing.Context{Type: s.Type, Reporter: c.inConfig, Entry: s.At, Known: true, Read: c.readArg}
+	x := &processing.Context{Type: s.Type, Reporter: c.inConfig, Entry: s.At, Known: true, Read: c.readArg, Model: c.readModel, Rows: c.spec.BatchRows()}
 	for _, t := range inputs {
 		if t == nil || !t.typed || !t.shaped {
 			x.Known = false
@@ -306,8 +368,7 @@ func (c stepPart) writes(s *StepConfig, t *processing.Type, inputs []*tensorStat
 	case s.Bad("to_name"):
 		return nil
 	case s.Has("to_name"):
-		if old := c.byName[s.ToName]; old != nil && old.measure != nil {
-			c.inConfig.Report(s.Key("to_name"), "%s is made after the processing steps", decl.Quote(s.ToName))
+		if !c.writable(s.Key("to_name"), s.ToName) {
 			return nil
 		}
 		return []string{s.ToName}

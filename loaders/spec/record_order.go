@@ -249,6 +249,8 @@ func (c servicePart) notServed() string {
 		return "what a filter keeps is not known then"
 	case s.WithinEpoch:
 		return "batches that end with their epochs (batch_within_epoch) do not follow from blocks"
+	case len(s.BatchedSteps) > 0:
+		return "a savedmodel needs whole batches, which workers do not make"
 	case len(s.BatchSteps) > 0:
 		return "batch_steps need whole batches, which workers do not make"
 	case s.HasURLs():

@@ -52,10 +52,16 @@ type Spec struct {
 	Mode        string    // ModeTrain or ModeEval
 	Steps       []Step    // the steps that apply in Mode
 	Measures    []Measure // made after the steps
-	BatchSteps  []batches.Step
-	Bucket      *Bucket // nil = batches of consecutive examples
-	Padding     []Pad   // nil = no padding; else one entry for each of Tensors, in their order
-	MultiLoad   bool
+
+	// BatchedSteps are the steps that see the batches that a run delivers: a savedmodel per batch, and
+	// the steps after it. Unbatched describes the tensors before them; nil: all steps see examples.
+	BatchedSteps []Step
+	Unbatched    *Unbatched
+
+	BatchSteps []batches.Step
+	Bucket     *Bucket // nil = batches of consecutive examples
+	Padding    []Pad   // nil = no padding; else one entry for each of Tensors, in their order
+	MultiLoad  bool
 
 	Window *Window // set for ContinuousSequence and DiscreteSequence, else nil
 	Chunks *Chunks // set for ChunkedSequence, else nil
@@ -75,6 +81,28 @@ type Spec struct {
 	Tensors  []TensorSpec // what an element holds at the end: primaries, then secondaries
 	Model    *ModelNames  // the model that the tensors were checked for; nil: any
 	Warnings diag.List
+}
+
+// Unbatched describes the tensors of the examples that are joined to batches, where steps follow that
+// see batches.
+type Unbatched struct {
+	Tensors []TensorSpec
+	Padding []Pad // nil = no padding; else one entry for each of Tensors
+}
+
+// Examples describes the tensors of the examples that are joined to batches, and how they are padded.
+func (s *Spec) Examples() Unbatched {
+	if s.Unbatched != nil {
+		return *s.Unbatched
+	}
+	return Unbatched{s.Tensors, s.Padding}
+}
+
+// OfExamples returns a copy without the steps that see batches.
+func (s *Spec) OfExamples() *Spec {
+	q, e := *s, s.Examples()
+	q.Tensors, q.Padding, q.Unbatched, q.BatchedSteps, q.BatchSteps = e.Tensors, e.Padding, nil, nil, nil
+	return &q
 }
 
 // Manifest is what the manifest says about all records.

@@ -18,6 +18,7 @@ type Step struct {
 	In      []TensorSpec    // what is known of these tensors
 	Writes  string          // the name of the tensor that it makes or overwrites, "" for none
 	Drops   []string        // names of tensors that the step removes
+	After   int             // number of Spec.BatchSteps before it, if it is one of [Spec.BatchedSteps]
 }
 
 // Result returns what is known of the tensor that the step writes.

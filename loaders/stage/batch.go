@@ -36,14 +36,17 @@ type Padded struct {
 	Tensors []spec.TensorSpec // the tensors of an example
 	Padding []spec.Pad        // nil = none; else one entry for each of Tensors
 	Draws   int               // how many tensors at the end are draws of batch steps, which consume them
+
+	Delivered []spec.TensorSpec // the tensors after the steps that see batches
 }
 
 func batch(c engine.Choice) []Stage {
-	padded := Padded{c.BatchRows(), slices.Clip(c.Tensors), slices.Clip(c.Padding), len(c.BatchSteps)}
+	examples := c.Examples()
+	padded := Padded{c.BatchRows(), slices.Clip(examples.Tensors), slices.Clip(examples.Padding), len(c.BatchSteps), c.Tensors}
 	for _, b := range c.BatchSteps {
 		draws := b.DrawsSpec()
 		padded.Tensors = append(padded.Tensors, draws)
-		if c.Padding != nil {
+		if examples.Padding != nil {
 			padded.Padding = append(padded.Padding, spec.Pad{Tensor: draws.Name, Shape: draws.Shape, Value: 0.0})
 		}
 	}
@@ -92,15 +95,18 @@ func (b Budget) Explain() Explained {
 }
 
 // Results returns the tensors of the batches that a run delivers.
-func (p Padded) Results() []spec.TensorSpec { return p.Tensors[:len(p.Tensors)-p.Draws] }
+func (p Padded) Results() []spec.TensorSpec { return p.Delivered }
+
+// joined returns the tensors of the batches before the steps that see batches.
+func (p Padded) joined() []spec.TensorSpec { return p.Tensors[:len(p.Tensors)-p.Draws] }
 
 // explain adds the tensors of a batch.
 func (p Padded) explain(what string) Explained {
-	x := Explained{Name: "batch", What: what, Tensors: tensorsOf(p.Results()...)}
+	x := Explained{Name: "batch", What: what, Tensors: tensorsOf(p.joined()...)}
 	if p.Padding != nil {
 		x.Name = PaddedBatchName
 	}
-	for i, t := range p.Results() {
+	for i, t := range p.joined() {
 		shape := t.Shape
 		if p.Padding != nil {
 			shape = spec.PaddedShape(shape, p.Padding[i].Shape)

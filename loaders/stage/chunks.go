@@ -36,7 +36,7 @@ func rows(c engine.Choice) (list []Stage) {
 		return slices.ContainsFunc(k.Sequences, func(q spec.Sequence) bool { return q.Tensor == t.Name })
 	}
 	others := func(t spec.TensorSpec) bool { return !isSequence(t) }
-	list = append(list, Chunks{k, slices.DeleteFunc(slices.Clone(c.Tensors), others)})
+	list = append(list, Chunks{k, slices.DeleteFunc(slices.Clone(c.Examples().Tensors), others)})
 	for _, o := range k.Outputs {
 		list = append(list, Output{o, k.TagFeature, c.Tensor(o.To)})
 	}

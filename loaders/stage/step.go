@@ -75,23 +75,47 @@ func cutOf(steps []spec.Step, i int) (int, bool) {
 	return 0, false
 }
 
-// BatchSteps are the steps that work on whole batches.
-type BatchSteps struct{ Steps []batches.Step }
+// BatchSteps are the steps that work on whole batches. Behind says which processing steps are
+// carried out before each of them, and after the last one.
+type BatchSteps struct {
+	Steps  []batches.Step
+	Behind [][]Step
+	Last   []spec.TensorSpec // the tensors after the steps; nil where no processing step changes them
+	rows   int64
+}
 
 func batchSteps(c engine.Choice) []Stage {
-	if len(c.BatchSteps) == 0 {
+	if len(c.BatchSteps)+len(c.BatchedSteps) == 0 {
 		return nil
 	}
-	return []Stage{BatchSteps{c.BatchSteps}}
+	b := BatchSteps{Steps: c.BatchSteps, Behind: make([][]Step, len(c.BatchSteps)+1)}
+	if len(c.BatchedSteps) > 0 {
+		b.rows, b.Last = c.BatchRows(), c.Tensors
+	}
+	for _, s := range c.BatchedSteps {
+		at := min(s.After, len(c.BatchSteps)) // a plan of requests has no batch steps
+		b.Behind[at] = append(b.Behind[at], Step{Step: s, Key: fmt.Sprintf("args.processing_steps[%d]", s.Index)})
+	}
+	return []Stage{b}
 }
 
 // Explain lists the steps.
 func (b BatchSteps) Explain() Explained {
 	var all []string
-	for _, x := range b.Steps {
-		all = append(all, x.Explain())
+	for i, behind := range b.Behind {
+		for _, x := range behind {
+			e := x.Explain()
+			all = append(all, strings.TrimSpace(e.Name+" "+e.What))
+		}
+		if i < len(b.Steps) {
+			all = append(all, b.Steps[i].Explain())
+		}
 	}
-	return Explained{Name: "batch_steps", What: strings.Join(all, "; ")}
+	e := Explained{Name: "batch_steps", What: strings.Join(all, "; "), Tensors: tensorsOf(b.Last...)}
+	for i := range e.Tensors {
+		e.Tensors[i].Shape = append([]int64{b.rows}, e.Tensors[i].Shape...)
+	}
+	return e
 }
 
 // DrawsForBatch reports whether the step makes what a step on whole batches draws for an example.

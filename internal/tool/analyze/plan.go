@@ -149,10 +149,9 @@ func Plan(p *loaders.Plan) (*loaders.Plan, error) {
 		e.Loader, e.Key = p.Path, "type"
 		return nil, e
 	}
-	q, s := *p, *p.Spec
+	q, s := *p, *p.OfExamples()
 	q.Spec = &s
 	s.Padding, s.DropRemainder, s.BatchSize, s.Bucket, s.Shuffle = nil, false, batchRows, nil, nil
-	s.BatchSteps = nil
 	if s.Records != nil {
 		r := *s.Records
 		r.Shuffling, s.Records = permutation.None, &r

@@ -106,8 +106,11 @@ func Read(ctx context.Context, p *loaders.Plan, o *Options) (*Page, error) {
 func single(p *loaders.Plan) *loaders.Plan {
 	q, s := *p, *p.Spec
 	q.Spec = &s
-	s.Epochs, s.BatchSize, s.DropRemainder, s.Padding, s.Bucket, s.Shuffle, s.Sloppy = 1, 1, false, nil, nil, nil, false
+	s.Epochs, s.BatchSize, s.DropRemainder, s.Bucket, s.Shuffle, s.Sloppy = 1, 1, false, nil, nil, false
 	s.BatchSteps = nil
+	if s.Unbatched == nil { // steps that see batches see padded ones
+		s.Padding = nil
+	}
 	if s.Records != nil {
 		r := *s.Records
 		r.Shuffling, s.Records = permutation.None, &r
@@ -117,11 +120,13 @@ func single(p *loaders.Plan) *loaders.Plan {
 
 // stepsOf lists the processing steps as `millrace plan` prints them.
 func stepsOf(p *loaders.Plan) (list []string) {
-	for _, s := range p.Stages() {
-		if x, ok := s.(stage.Step); ok {
-			e := x.Explain()
-			list = append(list, strings.TrimSpace(e.Name+" "+e.What))
-		}
+	all := stage.All[stage.Step](p.Stages())
+	if b, ok := stage.Find[stage.BatchSteps](p.Stages()); ok {
+		all = append(all, slices.Concat(b.Behind...)...)
+	}
+	for _, x := range all {
+		e := x.Explain()
+		list = append(list, strings.TrimSpace(e.Name+" "+e.What))
 	}
 	return list
 }

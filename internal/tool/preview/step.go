@@ -15,13 +15,15 @@ import (
 
 // Step is a processing step of a plan, to look at by itself.
 type Step struct {
-	plan *loaders.Plan
-	at   int // index in the steps that the mode carries out
+	plan    *loaders.Plan
+	steps   []spec.Step // the steps that the mode carries out: those on examples, or those on batches
+	at, end int         // which of them the step of the config became: a model gives several tensors
+	batched bool
 }
 
 // String returns the step as `millrace plan` prints it.
 func (x *Step) String() string {
-	e := stage.Step{Step: x.plan.Steps[x.at]}.Explain()
+	e := stage.Step{Step: x.steps[x.at]}.Explain()
 	return strings.TrimSpace(e.Name + " " + e.What)
 }
 
@@ -31,22 +33,35 @@ func (x *Step) String() string {
 func StepOf(p *loaders.Plan, index int) (*Step, error) {
 	e := millrace.Errorf(millrace.ErrConfig, "there is no such step in mode %s", p.Mode)
 	e.Loader, e.Key = p.Path, "args.processing_steps"
-	at := slices.IndexFunc(p.Steps, func(s spec.Step) bool { return s.Index == index })
+	x := &Step{plan: single(p), steps: p.Steps}
+	here := func(s spec.Step) bool { return s.Index == index }
+	if slices.ContainsFunc(p.BatchedSteps, here) {
+		x.steps, x.batched = p.BatchedSteps, true
+	}
+	x.at = slices.IndexFunc(x.steps, here)
 	switch {
 	case p.Chunks != nil:
 		e.Msg = "steps of a chunked_sequence see whole sequences, which are cut afterwards; show the step in a config of type independent"
 		return nil, e
-	case at < 0:
+	case x.at < 0:
 		return nil, e
 	}
-	return &Step{single(p), at}, nil
+	for x.end = x.at; x.end < len(x.steps) && here(x.steps[x.end]); {
+		x.end++
+	}
+	return x, nil
 }
 
 // upTo returns the plan of the first steps, which gives some tensors.
 func (x *Step) upTo(steps int, tensors []loaders.TensorSpec) *loaders.Plan {
 	q, s := *x.plan, *x.plan.Spec
 	q.Spec = &s
-	s.Steps, s.Measures, s.Tensors, s.Model = s.Steps[:steps:steps], nil, tensors, nil
+	s.Tensors, s.Model = tensors, nil
+	if x.batched {
+		s.BatchedSteps = x.steps[:steps:steps]
+		return &q
+	}
+	s.Steps, s.Measures, s.BatchedSteps, s.Unbatched = x.steps[:steps:steps], nil, nil, nil
 	return &q
 }
 
@@ -55,12 +70,15 @@ func (x *Step) upTo(steps int, tensors []loaders.TensorSpec) *loaders.Plan {
 // none: after has the tensors that they read, and is nil for an example that a filter does not
 // keep. Batches have one row, and are valid during the call.
 func (x *Step) Pairs(ctx context.Context, n int64, open *loaders.Options, show func(before, after *loaders.Batch) error) error {
-	step := x.plan.Steps[x.at]
+	step := x.steps[x.at]
 	p := &pairs{run: loaders.RunOptions{Places: step.Filters()}, show: show, most: n}
 	before := distinct(step.In)
 	after, last := before, x.at // a step that drops tensors changes no value
 	if step.Writes != "" {
-		after, last = []loaders.TensorSpec{step.Result()}, x.at+1
+		after, last = nil, x.end
+		for _, made := range x.steps[x.at:x.end] {
+			after = append(after, made.Result())
+		}
 	} else if step.Filters() {
 		last = x.at + 1
 	}

@@ -133,6 +133,11 @@ func (b *Builder) Checked(s *graph.Scope, record tfbridge.Output) (targets []*tf
 
 // Requests makes the plan's tensors of a vector of records that come in a request.
 func (b *Builder) Requests(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
+	return b.processor.Behind(s, b.joined(s, records))
+}
+
+// joined is Requests before the steps that see batches.
+func (b *Builder) joined(s *graph.Scope, records tfbridge.Output) []tfbridge.Output {
 	if b.StepsSingly() {
 		return b.batch.Whole(dataset.FromSlices(s, records).Map("parse", b.parse, b.MapOptions()), graph.Size(s, records))
 	}
@@ -159,13 +164,13 @@ func (b *Builder) Values(s *graph.Scope, features []tfbridge.Output) []tfbridge.
 		return nil
 	}
 	if !b.StepsSingly() && !b.Parse.Lists {
-		return b.processor.Derive(s, features, []int64{-1})
+		return b.processor.Behind(s, b.processor.Derive(s, features, []int64{-1}))
 	}
 	rows := graph.Subscript(s, graph.Shape(s, features[0]), graph.At(0))
 	d := dataset.FromSlices(s, features...).Map("process", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		return b.processor.Derive(s, args, nil)
 	}, b.MapOptions())
-	return b.batch.Whole(d, rows)
+	return b.processor.Behind(s, b.batch.Whole(d, rows))
 }
 
 // Probe reads files one after the other, because a shuffle of no elements never ends.

@@ -1,43 +1,103 @@
 package process
 
 import (
+	"maps"
+	"slices"
+
+	"millrace"
 	"millrace/graph"
 	"millrace/graph/dataset"
+	"millrace/loaders/build/target"
 	"millrace/loaders/processing/batches"
 	"millrace/loaders/stage"
 	"millrace/tfbridge"
 )
 
-// BatchSteps carries out the batch steps on batches, and removes their draws.
+// BatchSteps carries out the steps on batches, and removes the draws of batch steps.
 func (p *Processor) BatchSteps(d *dataset.Dataset) *dataset.Dataset {
-	all, _ := stage.Find[stage.BatchSteps](p.Stages)
-	n, hidden := len(p.Out.Tensors)-len(all.Steps), len(all.Steps)
-	return d.Map("batch_steps", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
-		if len(args) < n+hidden {
+	n := len(p.Out.Tensors)
+	d = d.Map("batch_steps", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		if len(args) < n {
 			return nil // the scope has failed
 		}
-		out := append([]tfbridge.Output{}, args[:n]...)
-		for k, step := range all.Steps {
-			m := &rowMix{s, step, args[n+k]}
-			if step.Type == batches.ShuffleRows {
-				m.shuffle(out)
-				continue
-			}
-			share := m.column(0)
-			for i, name := range step.Tensors {
-				at := p.Out.Index(name)
-				if step.Type == batches.Cutmix && i == 0 {
-					out[at], share = m.cut(out[at])
-					continue
-				}
-				out[at] = m.blend(out[at], share)
+		joined := args[:n]
+		if p.Order != nil {
+			joined = make([]tfbridge.Output, n)
+			for i := range joined {
+				joined[i] = args[p.Order[i]]
 			}
 		}
-		for i := range out {
-			out[i] = graph.EnsureShape(s, out[i], p.BatchShape(i))
-		}
-		return append(out, args[n+hidden:]...)
+		return append(p.Behind(s, joined), args[n:]...)
 	}, p.MapOptions())
+	p.Order = nil
+	return d
+}
+
+// Behind carries out the steps that see batches on the tensors of a batch, which are in the order of
+// the plan, with the draws of batch steps at the end. It returns the tensors that a run delivers.
+func (p *Processor) Behind(s *graph.Scope, joined []tfbridge.Output) []tfbridge.Output {
+	all, ok := stage.Find[stage.BatchSteps](p.Stages)
+	if !ok || s.Err() != nil || len(joined) < len(p.Out.Tensors) {
+		return joined
+	}
+	values, draws := map[string]tfbridge.Output{}, joined[len(p.Out.Tensors)-p.Out.Draws:]
+	for i, t := range p.Out.Tensors[:len(p.Out.Tensors)-p.Out.Draws] {
+		values[t.Name] = joined[i]
+	}
+	rows := graph.Subscript(s, graph.Shape(s, joined[0]), graph.At(0))
+	for k, behind := range all.Behind {
+		for _, x := range behind {
+			step{x, p.Target}.dense(s, values, 1)
+			if x.Type == batches.SavedModel {
+				values[x.Writes] = p.sameRows(s, x, values[x.Writes], rows)
+			}
+		}
+		if k < len(all.Steps) {
+			(&rowMix{s, all.Steps[k], draws[k]}).mix(values)
+		}
+	}
+	out := make([]tfbridge.Output, len(p.Out.Results()))
+	for i, t := range p.Out.Results() {
+		shape := target.ElementShape([]int64{p.Out.Rows}, t.Shape)
+		if all.Last == nil { // the tensors are those that were joined
+			shape = p.BatchShape(i)
+		}
+		out[i] = graph.EnsureShape(s, values[t.Name], shape)
+	}
+	return out
+}
+
+// sameRows asserts that an output of a model has as many rows as the batch.
+func (p *Processor) sameRows(s *graph.Scope, x stage.Step, y, rows tfbridge.Output) tfbridge.Output {
+	if s.Err() != nil {
+		return y
+	}
+	got := graph.Subscript(s, graph.Shape(s, y), graph.At(0))
+	s = p.Assert(s, graph.Equal(s, got, rows), []tfbridge.Output{got, rows}, func(n []int64) *millrace.Error {
+		e := millrace.Errorf(millrace.ErrModel, "the model gives %d rows for a batch of %d", n[0], n[1])
+		e.Tensor, e.Key = x.Writes, x.Key
+		return e
+	})
+	return graph.Identity(s, y)
+}
+
+// mix carries out the batch step.
+func (m *rowMix) mix(values map[string]tfbridge.Output) {
+	if m.Err() != nil {
+		return
+	}
+	if m.step.Type == batches.ShuffleRows {
+		m.shuffle(values)
+		return
+	}
+	share := m.column(0)
+	for i, name := range m.step.Tensors {
+		if m.step.Type == batches.Cutmix && i == 0 {
+			values[name], share = m.cut(values[name])
+			continue
+		}
+		values[name] = m.blend(values[name], share)
+	}
 }
 
 // rowMix carries out one batch step on batches.
@@ -117,14 +177,14 @@ func (m *rowMix) span(x tfbridge.Output, axis int64, side graph.Tensor) (part gr
 }
 
 // shuffle brings the rows of all tensors into the order of the draws.
-func (m *rowMix) shuffle(all []tfbridge.Output) {
+func (m *rowMix) shuffle(all map[string]tfbridge.Output) {
 	draws := m.Op1("Neg", nil, m.column(0).Output())
 	rows := graph.Subscript(m.Scope, m.Op1("Shape", nil, draws), graph.At(0))
 	order := m.Op("TopKV2", nil, draws, rows)
 	if m.Err() != nil {
 		return
 	}
-	for i, x := range all {
-		all[i] = graph.GatherV2(m.Scope, x, order[1], 0)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		all[name] = graph.GatherV2(m.Scope, all[name], order[1], 0)
 	}
 }

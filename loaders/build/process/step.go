@@ -110,7 +110,7 @@ func (x step) rows(s *graph.Scope, c column.Column) column.Column {
 
 // site returns where the step is built.
 func (x step) site(s *graph.Scope) *processing.Site {
-	return &processing.Site{Scope: s, Portable: x.target.Portable, NoGo: x.target.Fixed != nil, DecodeLimit: x.target.Parse.DecodeLimit}
+	return x.target.Site(s)
 }
 
 // build builds the step on tensors with lead axes in front of the axes of an example. rows adds the

@@ -79,7 +79,8 @@ type Target struct {
 	// order of the components; nil: the order of the tensors.
 	Order []int
 
-	prepared map[int]tfbridge.Output // what processing steps need beside their functions
+	prepared map[int]any                   // what processing steps need beside their functions
+	once     map[onceKey][]tfbridge.Output // results of [Target.Once]
 
 	checks []check // indexed by the number in the message of a failed assertion
 }
@@ -193,19 +194,44 @@ func has[S stage.Stage](list []stage.Stage) bool {
 
 // Prepare returns what a processing step needs outside of the functions that carry it out, and
 // adds it with the first call. index is the place of the step in the config.
-func (t *Target) Prepare(index int, step processing.Prepared) tfbridge.Output {
+func (t *Target) Prepare(index int, step processing.Prepared) any {
 	if t.outer != nil {
 		return t.outer.Prepare(index, step)
 	}
 	x, ok := t.prepared[index]
 	if !ok {
 		if t.prepared == nil {
-			t.prepared = map[int]tfbridge.Output{}
+			t.prepared = map[int]any{}
 		}
-		x = step.Prepare(t.Scope)
+		x = step.Prepare(t.Site(t.Scope))
 		t.prepared[index] = x
 	}
 	return x
+}
+
+// Site returns where a step is built.
+func (t *Target) Site(s *graph.Scope) *processing.Site {
+	return &processing.Site{Scope: s, Portable: t.Portable, NoGo: t.Fixed != nil, DecodeLimit: t.Parse.DecodeLimit, Once: t.Once}
+}
+
+// onceKey is what [Target.Once] distinguishes results by.
+type onceKey struct {
+	key any
+	x   tfbridge.Output
+}
+
+// Once returns what the first call with a key and a tensor returned. A tensor belongs to one graph,
+// and so do the results.
+func (t *Target) Once(key any, x tfbridge.Output, add func() []tfbridge.Output) []tfbridge.Output {
+	made, ok := t.once[onceKey{key, x}]
+	if !ok {
+		if t.once == nil {
+			t.once = map[onceKey][]tfbridge.Output{}
+		}
+		made = add()
+		t.once[onceKey{key, x}] = made
+	}
+	return made
 }
 
 // Inline is how small functions are called.

@@ -10,13 +10,14 @@ import (
 	"millrace/graph"
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
+	"millrace/loaders/processing/models"
 	"millrace/tfbridge"
 )
 
-// BatchStepConfig is one entry of "batch_steps": what is done to whole batches in mode train.
+// BatchStepConfig is one entry of "batch_steps": what is done to whole batches.
 type BatchStepConfig struct {
 	decl.Object
-	Tensors []string `json:"tensors" decl:"nonempty,most=64" doc:"The tensors that rows are mixed of; with cutmix the first one is the image. shuffle_rows moves the rows of all tensors, and has no list."`
+	Tensors []string `json:"tensors" decl:"nonempty,most=64" doc:"The tensors that rows are mixed of; with cutmix the first one is the image. shuffle_rows moves the rows of all tensors, and savedmodel names its tensors in args: both have no list."`
 	Type    string   `json:"type" decl:"required" doc:"What the step does."`
 	Args    any      `json:"args" decl:"variant=type" doc:"The arguments; type says which there are."`
 }
@@ -35,6 +36,7 @@ const (
 	Mixup       = "mixup"
 	Cutmix      = "cutmix"
 	ShuffleRows = "shuffle_rows"
+	SavedModel  = "savedmodel"
 )
 
 // Variants lists the arguments of each type of batch step.
@@ -42,6 +44,7 @@ func (*BatchStepConfig) Variants(string) []decl.Variant {
 	return []decl.Variant{
 		{Name: Mixup, Doc: "Mixes each row with the next one of the batch, the last one with the first.", New: func() any { return new(MixArgs) }},
 		{Name: Cutmix, Doc: "Replaces a rectangle of each image by that part of the next one, and mixes the other tensors by its area.", New: func() any { return new(MixArgs) }},
+		{Name: SavedModel, Doc: "Calls a signature of a saved model, in every mode.", New: func() any { return new(models.SavedModelArgs) }},
 		{Name: ShuffleRows, Doc: "Brings the rows of a batch into a random order.", New: func() any { return new(ShuffleRowsArgs) }},
 	}
 }

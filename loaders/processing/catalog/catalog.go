@@ -6,6 +6,7 @@ import (
 	"millrace/loaders/processing"
 	"millrace/loaders/processing/audio"
 	"millrace/loaders/processing/images"
+	"millrace/loaders/processing/models"
 	"millrace/loaders/processing/numbers"
 	"millrace/loaders/processing/tensors"
 	"millrace/loaders/processing/text"
@@ -87,4 +88,7 @@ var Types = []processing.Type{
 	{Name: "freq_mask", Doc: "Sets parts of the last axis to 0.", Args: func() processing.Args { return new(audio.FreqMaskArgs) }, Random: true},
 	{Name: "random_gain", Doc: "Multiplies all values with one number.", Args: func() processing.Args { return new(audio.RandomGainArgs) }, Random: true},
 	{Name: "random_noise", Doc: "Adds normally distributed noise.", Args: func() processing.Args { return new(audio.RandomNoiseArgs) }, Random: true},
+
+	// Models.
+	{Name: "savedmodel", Doc: "Calls a signature of a saved model.", Args: func() processing.Args { return new(models.SavedModelArgs) }, Reads: processing.None},
 }

@@ -96,8 +96,8 @@ func (l *lookup) Out() processing.Tensor { return l.to }
 func (*lookup) Elementwise() bool { return true }
 
 // Prepare adds the table. It is filled before anything uses it.
-func (l *lookup) Prepare(s *graph.Scope) tfbridge.Output {
-	s = s.SubScope("vocabulary")
+func (l *lookup) Prepare(b *processing.Site) any {
+	s := b.SubScope("vocabulary")
 	table := s.Op1("HashTableV2", map[string]any{"key_dtype": tfbridge.String, "value_dtype": tfbridge.Int64})
 	if s.Err() != nil {
 		return tfbridge.Output{}
@@ -115,7 +115,7 @@ func (l *lookup) end() int64 { return l.start + int64(len(l.words)) }
 // number for them.
 func (l *lookup) Build(b *processing.Site, in []tfbridge.Output) tfbridge.Output {
 	find := func(missing tfbridge.Output) tfbridge.Output {
-		return b.Op1("LookupTableFindV2", map[string]any{"Tin": tfbridge.String, "Tout": tfbridge.Int64}, b.Prepared, in[0], missing)
+		return b.Op1("LookupTableFindV2", map[string]any{"Tin": tfbridge.String, "Tout": tfbridge.Int64}, b.Prepared.(tfbridge.Output), in[0], missing)
 	}
 	if l.oov == 1 {
 		return find(b.Const(l.end()))

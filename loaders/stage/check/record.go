@@ -361,7 +361,7 @@ func checkLengths(s *spec.Spec, shapes map[*spec.Feature][]int64) error {
 
 // checkPadded checks that no tensor exceeds its padded shape.
 func checkPadded(s *spec.Spec, tensors map[string][]int64) error {
-	for _, pad := range s.Padding {
+	for _, pad := range s.Examples().Padding {
 		shape := tensors[pad.Tensor]
 		for axis, n := range shape {
 			if to := pad.Shape[axis]; to >= 0 && n > to {

@@ -53,7 +53,7 @@ func Aligned(s *spec.Spec, lengths []int64) error {
 func RowFits(s *spec.Spec, i int, frames int64) error {
 	q := s.Chunks.Sequences[i]
 	frames += q.Left + q.Right
-	for _, pad := range s.Padding {
+	for _, pad := range s.Examples().Padding {
 		if pad.Tensor != q.Tensor || pad.Shape[0] < 0 || frames <= pad.Shape[0] {
 			continue
 		}
