@@ -33,13 +33,13 @@ func TestEmbed(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, l, "m=../../testdata/models/constant", "s3cret") }()
+	go func() { ended <- serve(ctx, l, "../../testdata/models/constant", "s3cret") }()
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for token, want := range map[string]string{"s3cret": "200 {\"predictions\":[3.0,5.0]}OK", "guess": "401 {\"error\":\"the bearer token is not known\"}Unauthenticated"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/v1/models/m:predict", strings.NewReader(`{"instances": [1, 2]}`))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/v1/models/digits:predict", strings.NewReader(`{"instances": [1, 2]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestEmbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := &servingproto.GetModelStatusRequest{ModelSpec: &servingproto.ModelSpec{Name: "m"}}
+		q := &servingproto.GetModelStatusRequest{ModelSpec: &servingproto.ModelSpec{Name: "digits"}}
 		asked := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
 		err = conn.Invoke(asked, "/tensorflow.serving.ModelService/GetModelStatus", q, &servingproto.GetModelStatusResponse{})
 		if got := fmt.Sprint(a.StatusCode, " ", strings.TrimSpace(string(text)), status.Code(err)); got != want {

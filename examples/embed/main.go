@@ -1,20 +1,18 @@
 // Command embed serves a model by gRPC and HTTP at one port of a program that also has
 // its own servers. Requests share batches, and clients show a token:
 //
-//	TOKEN=s3cret go run ./examples/embed -model digits=examples/digits/model
+//	MODEL=examples/digits/model TOKEN=s3cret go run ./examples/embed
 //	curl -H 'Authorization: Bearer s3cret' -d '{"instances": [...]}' localhost:8500/v1/models/digits:predict
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"log"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,12 +26,10 @@ import (
 )
 
 func main() {
-	model := flag.String("model", "digits=examples/digits/model", "`NAME=DIR` of the model")
-	flag.Parse()
 	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
 	l, err := net.Listen("tcp", "localhost:8500")
 	if err == nil {
-		err = serve(ctx, l, *model, os.Getenv("TOKEN"))
+		err = serve(ctx, l, os.Getenv("MODEL"), os.Getenv("TOKEN"))
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -41,15 +37,13 @@ func main() {
 }
 
 // serve answers requests until ctx is done, and then those in flight.
-func serve(ctx context.Context, l net.Listener, model, token string) (err error) {
-	name, dir, _ := strings.Cut(model, "=")
-	models, err := serving.New(ctx, []serving.ModelConfig{{Name: name, BasePath: dir}}, &serving.Options{Batching: &batching.Options{}})
+func serve(ctx context.Context, l net.Listener, dir, token string) (err error) {
+	models, err := serving.New(ctx, []serving.ModelConfig{{Name: "digits", BasePath: dir}}, &serving.Options{Batching: &batching.Options{}})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, models.Close()) }()
 	who := auth.Tokens(map[string]string{token: "client"})
-
 	o := &rpc.Options{Authenticate: who}
 	yours := grpc.NewServer(rpc.ServerOptions(o)...) // add your own options
 	rpc.Register(yours, models, o)
@@ -58,9 +52,8 @@ func serve(ctx context.Context, l net.Listener, model, token string) (err error)
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 
 	toRPC, toREST := oneport.Split(l, nil)
-	ended := make(chan error, 2)
-	go func() { ended <- yours.Serve(toRPC) }()
-	go func() { ended <- web.Serve(toREST) }()
+	go yours.Serve(toRPC) // it ends without an error below, as web does
+	go web.Serve(toREST)
 	<-ctx.Done()
 	yours.GracefulStop()
 	return web.Shutdown(context.WithoutCancel(ctx))

@@ -111,7 +111,10 @@ var update = flag.Bool("update", false, "write testdata/document.json")
 // The document of these models is this one, word for word, because programs generate clients from it.
 func TestWords(t *testing.T) {
 	testruntime.Need(t)
-	configs := []serving.ModelConfig{{Name: "linear", BasePath: "../../testdata/models/linear"}, {Name: "decoder", BasePath: "../../testdata/models/decoder"}}
+	var configs []serving.ModelConfig
+	for _, name := range []string{"linear", "decoder", "two_signatures"} {
+		configs = append(configs, serving.ModelConfig{Name: name, BasePath: "../../testdata/models/" + name})
+	}
 	models, err := serving.New(t.Context(), configs, &serving.Options{FileSystemPollWait: -1, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

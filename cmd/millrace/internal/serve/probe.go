@@ -120,11 +120,22 @@ func firstProcess() (f *serveFlags, ours bool) {
 	if err != nil || !os.SameFile(own, first) {
 		return nil, false
 	}
-	line, err := regularfile.ReadFile("/proc/1/cmdline", regularfile.TextBytes)
+	line, err := firstLine()
 	if err != nil {
 		return nil, false
 	}
 	return flagsOf(strings.Split(string(bytes.TrimSuffix(line, []byte{0})), "\x00")), true
+}
+
+// firstLine returns the command line of the first process. Package regularfile refuses
+// all files that the kernel generates.
+func firstLine() ([]byte, error) {
+	f, err := os.OpenFile("/proc/1/cmdline", os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, regularfile.TextBytes))
 }
 
 // flagsOf returns the flags of serve on a command line, nil if the command is another
