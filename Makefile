@@ -265,7 +265,7 @@ guarded: native ## attacks by models, with a guard page beside pieces of C memor
 .PHONY: calls
 calls: native ## a sound call of each operation that a model may use, changed 60 times: none ends the process. A run that was stopped goes on; CALLS_FROM=N and CALLS_SHARD=K/N take a part
 	mkdir -p build
-	$(WITH_RUNTIME) MILLRACE_SOAK=1 CALLS_PROGRESS=$(CURDIR)/build/calls.progress go test -count=1 -timeout 6h -run 'TestSoundCalls|TestEndingCalls|TestOddCalls|TestChangedCalls|TestDeepCalls' ./gen/opeffect -v -changes 60
+	$(WITH_RUNTIME) MILLRACE_SOAK=1 CALLS_PROGRESS=$(CURDIR)/build/calls.progress go test -count=1 -timeout 6h -run 'TestSoundCalls|TestEndingCalls|TestOddCalls|TestChangedCalls|TestDeepCalls|TestRulesAreNeeded' ./gen/opeffect -v -changes 60
 	rm build/calls.progress
 
 .PHONY: foreign-models
