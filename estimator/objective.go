@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"errors"
 	"slices"
 
 	"millrace"
@@ -43,7 +44,7 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	}
 	step := trainstep.Add(s, t)
 	if step == nil {
-		return graph.ModelError(p.model.dir, p.signature.Name, s.Err())
+		return p.placed(s.Err())
 	}
 	loss := graph.Identity(s.WithControlDependencies(step.Op), step.Loss)
 	p.fetch = append(p.fetch, steps.NamedOutput{Name: LossOutput, Output: loss}, steps.NamedOutput{Name: LearningRateOutput, Output: step.Update.LearningRate})
@@ -64,6 +65,18 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	}
 	_, err = p.model.model.Session().Run(nil, nil, []*tfbridge.Operation{step.Reset})
 	return p.modelError(err)
+}
+
+// placed returns the error of a step of training with the model and its signature, if it has no
+// place yet.
+func (p *Pipeline) placed(err error) error {
+	var known *millrace.Error
+	if !errors.As(err, &known) || known.File != "" || known.Loader != "" {
+		return graph.ModelError(p.model.dir, p.signature.Name, err)
+	}
+	e := millrace.Errorf(known.Class, "%w", err)
+	e.File, e.Signature = p.model.dir, p.signature.Name
+	return e
 }
 
 // objectiveOutputs chooses the outputs to compute: the predictions, and those that

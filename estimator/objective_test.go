@@ -105,6 +105,7 @@ func TestWrongObjective(t *testing.T) {
 		`"rows"`:                      func(o *estimator.Objective) { o.Weights = "rows" },
 		`"z": is no output`:           func(o *estimator.Objective) { o.Predictions = "z" },
 		"there is nothing to train":   func(o *estimator.Objective) { o.Variables = []string{"encoder/*"} },
+		`models/linear: signature "`:  func(o *estimator.Objective) { o.Variables = []string{"encoder/*"} },
 		`"[" is not a pattern`:        func(o *estimator.Objective) { o.Variables = []string{"["} },
 		"there is no loss margin":     func(o *estimator.Objective) { o.Loss.Type = "margin" },
 		"clip_norm is -1":             func(o *estimator.Objective) { o.ClipNorm = -1 },
