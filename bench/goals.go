@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,13 @@ const (
 // overloadKind is the model of the overloaded server. It takes half a millisecond a row, in batches too: three times
 // the rate of a smaller model is more than the server's processor can refuse next to the answers.
 const overloadKind = "cnn"
+
+// overloadRows are the numbers of rows of the requests of the overload. Several rows are a model that takes
+// as many times longer.
+var overloadRows = []int{1, 5}
+
+// overloadName is the name of the figures for requests of some rows.
+func overloadName(rows int) string { return fmt.Sprintf("%s, %d rows a request", overloadKind, rows) }
 
 // goalClients are the numbers of clients.
 var goalClients = []int{1, 16, 128}
@@ -62,9 +70,15 @@ func (s *serving) runGoals(ctx context.Context, o settings, out io.Writer) (bool
 				return r, fmt.Errorf("goals of the model %s: %w", kind, err)
 			}
 		}
-		r.Goals[overloadKind] = &goalRound{}
-		if err := s.overload(ctx, r.Goals[overloadKind], filepath.Join(s.models, overloadKind), o.overload); err != nil {
-			return r, fmt.Errorf("overload of the model %s: %w", overloadKind, err)
+		for _, rows := range overloadRows {
+			g, many := &goalRound{}, *s
+			r.Goals[overloadName(rows)] = g
+			if many.bodies, err = joined(s.bodies, rows); err != nil {
+				return r, err
+			}
+			if err := many.overload(ctx, g, filepath.Join(s.models, overloadKind), o.overload); err != nil {
+				return r, fmt.Errorf("overload of the model %s: %w", overloadKind, err)
+			}
 		}
 		return r, nil
 	})
@@ -135,6 +149,34 @@ func (s *serving) overload(ctx context.Context, g *goalRound, model string, over
 	}
 	args = append(args, "--max-queue-delay", goalQueueDelay.String())
 	return s.with(func() (*server, error) { return startMillrace(ctx, s.program, args...) }, func(at *server) error { return s.overloaded(ctx, g, at, overload) })
+}
+
+// joined returns as many requests, each with the rows of some of them in a row.
+func joined(bodies [][]byte, rows int) ([][]byte, error) {
+	type body struct {
+		Instances []json.RawMessage `json:"instances"`
+	}
+	var all []body
+	for _, text := range bodies {
+		var b body
+		if err := json.Unmarshal(text, &b); err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	var requests [][]byte
+	for i := range all {
+		var b body
+		for n := range rows {
+			b.Instances = append(b.Instances, all[(i+n)%len(all)].Instances...)
+		}
+		text, err := json.Marshal(b)
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, text)
+	}
+	return requests, nil
 }
 
 // best measures the best rate.
@@ -280,12 +322,16 @@ func goalRows() []row {
 		}
 		rows = append(rows, single...)
 	}
-	of := func(figure func(g *goalRound) float64) func(r round) float64 {
-		return func(r round) float64 { return figure(r.Goals[overloadKind]) }
+	for _, n := range overloadRows {
+		of := func(figure func(g *goalRound) float64) func(r round) float64 {
+			return func(r round) float64 { return figure(r.Goals[overloadName(n)]) }
+		}
+		name := overloadName(n)
+		rows = append(rows,
+			row{fmt.Sprintf("%s, pinned: answers within %v at three times the load, against the best rate", name, goalLimit), of(func(g *goalRound) float64 { return g.Good }),
+				of(func(g *goalRound) float64 { return g.Best.RequestsPerS }), requestRate, target{atLeast: goodputTarget}},
+			row{name + ", pinned: p99 of a refusal", of(func(g *goalRound) float64 { return g.RefusalS }), func(round) float64 { return refusalTarget }, milliseconds, target{atMost: 1}},
+			row{name + ", pinned: requests that got no answer there", of(func(g *goalRound) float64 { return float64(g.Late) }), func(round) float64 { return 1 }, count, target{}})
 	}
-	return append(rows,
-		row{fmt.Sprintf("%s, pinned: answers within %v at three times the load, against the best rate", overloadKind, goalLimit), of(func(g *goalRound) float64 { return g.Good }),
-			of(func(g *goalRound) float64 { return g.Best.RequestsPerS }), requestRate, target{atLeast: goodputTarget}},
-		row{overloadKind + ", pinned: p99 of a refusal", of(func(g *goalRound) float64 { return g.RefusalS }), func(round) float64 { return refusalTarget }, milliseconds, target{atMost: 1}},
-		row{overloadKind + ", pinned: requests that got no answer there", of(func(g *goalRound) float64 { return float64(g.Late) }), func(round) float64 { return 1 }, count, target{}})
+	return rows
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ func TestGoals(t *testing.T) {
 			}
 			r.Goals[kind] = g
 		}
-		r.Goals[overloadKind] = &goalRound{Best: served{RequestsPerS: 1e4}, Good: goodputTarget * 1e4 * f, RefusalS: refusalTarget / f}
+		for _, n := range overloadRows {
+			r.Goals[overloadName(n)] = &goalRound{Best: served{RequestsPerS: 1e4}, Good: goodputTarget * 1e4 * f, RefusalS: refusalTarget / f}
+		}
 		var out bytes.Buffer
 		if met := table(&out, []round{r}, goalRows()); met != want || strings.Contains(out.String(), "below target") == want {
 			t.Errorf("%v of the targets: %v\n%s", f, met, &out)
@@ -43,5 +46,14 @@ func TestProcessorOf(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// Requests of several rows have the rows of as many others.
+func TestJoined(t *testing.T) {
+	got, err := joined([][]byte{[]byte(`{"instances":[[1]]}`), []byte(`{"instances":[[2]]}`), []byte(`{"instances":[[3]]}`)}, 2)
+	want := `[{"instances":[[1],[2]]} {"instances":[[2],[3]]} {"instances":[[3],[1]]}]`
+	if text := fmt.Sprintf("%s", got); err != nil || text != want {
+		t.Errorf("got %s, %v\nwant %s", text, err, want)
 	}
 }
