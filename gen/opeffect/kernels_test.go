@@ -61,7 +61,7 @@ var waiting = strings.Fields("MapPeek MapUnstage MapUnstageNoKey OrderedMapPeek 
 // they may take over.
 var always = strings.Fields(`InplaceUpdate InplaceAdd InplaceSub Empty DeepCopy Identity Reshape Abs AddV2 Relu Squeeze Slice
 	TensorScatterAdd TensorStridedSliceUpdate ClipByValue Cumsum MatrixSetDiag BiasAdd Where StringUpper StringJoin
-	ParseSingleExample SparseFillEmptyRows StatelessShuffle`)
+	ParseSingleExample StatelessShuffle`)
 
 // TestKernels runs each operation that takes numbers and strings, and looks for shared
 // or changed buffers. A row that denies sharing a buffer or writing to one is wrong if
