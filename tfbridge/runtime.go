@@ -6,7 +6,6 @@ import "C"
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,7 +204,7 @@ func (l *library) open(verbose bool) error {
 	if err := runtimedir.CheckCPU(); err != nil {
 		return err
 	}
-	if err := preflight.Check(os.LookupEnv); err != nil {
+	if err := preflight.Check(lookupC); err != nil {
 		return err
 	}
 	known, err := l.verify()

@@ -44,6 +44,14 @@ func setC(name, value string) {
 	C.setenv(cs.add(name), cs.add(value), 1)
 }
 
+// lookupC looks up a variable of C's environment, which TensorFlow reads.
+func lookupC(name string) (value string, set bool) {
+	var cs cstrings
+	defer cs.free()
+	found := C.getenv(cs.add(name))
+	return C.GoString(found), found != nil
+}
+
 // startupLog matches the lines that TensorFlow's static initialisers log before
 // TensorFlow reads any setting.
 var startupLog = regexp.MustCompile(`^(WARNING: All log messages before absl::InitializeLog\(\)|[IWE]\d{4} \d\d:\d\d:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE] )`)
