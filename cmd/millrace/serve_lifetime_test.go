@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -76,6 +77,8 @@ func TestServeLifetime(t *testing.T) {
 	if err := os.WriteFile(monitoring, []byte(`prometheus_config { enable: true path: "/my/metrics" }`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	signal.Ignore(syscall.SIGHUP) // as nohup does
+	defer signal.Reset(syscall.SIGHUP)
 	server, at := startServer(t, "--model_config_file", config, "--grpc_socket_path", socket, "--drain-delay", "1s", "--prefer_tflite_model=true", "--monitoring_config_file", monitoring)
 	url := "http://" + at["http"]
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -20,7 +20,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"os/signal"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,7 +72,19 @@ func (p *Program) SetGrace(d time.Duration) { p.grace.Store(int64(d)) }
 
 // OnHangup has f called for each SIGHUP, which no longer stops the command. f must return
 // soon.
-func (p *Program) OnHangup(f func()) { p.onHangup.Store(f) }
+func (p *Program) OnHangup(f func()) {
+	p.onHangup.Store(f)
+	if !signal.Ignored(syscall.SIGHUP) {
+		return // it comes to the other signals
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // nohup ignores the end of a terminal, not a request
+	go func() {
+		for range hangups {
+			f()
+		}
+	}()
+}
 
 // hangup reports whether SIGHUP does not stop the command, and calls the function of
 // OnHangup.
