@@ -35,12 +35,14 @@ func (in *inserter) checkBatches(c *check) []*tfproto.NodeDef {
 	return []*tfproto.NodeDef{m}
 }
 
-// checkResults checks the results of the function of a MapAndBatchDataset, within the function.
+// checkResults checks the results of the function of a MapAndBatchDataset, within the function. Nodes
+// may share a function, which is checked once.
 func (in *inserter) checkResults(n *tfproto.NodeDef) {
-	if n.GetOp() != "MapAndBatchDataset" {
+	name := functionOf(n)
+	if n.GetOp() != "MapAndBatchDataset" || in.limited[name] {
 		return
 	}
-	name := functionOf(n)
+	in.limited[name] = true
 	for _, f := range in.graph.GetLibrary().GetFunction() {
 		if f.GetSignature().GetName() != name {
 			continue

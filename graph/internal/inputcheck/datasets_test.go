@@ -27,13 +27,15 @@ func TestElementsOfFewDims(t *testing.T) {
 	one.Attr["value"] = &tfproto.AttrValue{Value: &tfproto.AttrValue_Tensor{Tensor: &tfproto.TensorProto{Dtype: tfproto.DataType_DT_INT64, Int64Val: []int64{1}}}}
 	joint := node("joint", "MapAndBatchDataset", f32, "any", "one", "one", "one")
 	joint.Attr["f"] = &tfproto.AttrValue{Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "same"}}}
+	again := proto.Clone(joint).(*tfproto.NodeDef) // shares the function, which is checked once
+	again.Name = "again"
 	arg := func(name string, dt tfproto.DataType) *tfproto.OpDef_ArgDef {
 		return &tfproto.OpDef_ArgDef{Name: name, Type: dt}
 	}
 	before := &tfproto.GraphDef{Node: []*tfproto.NodeDef{
 		one, node("x", "Placeholder", f32), node("v", "Placeholder", variant), node("l", "Placeholder", variant), node("product", "MatMul", f32, "x", "x"),
 		node("push", "TensorListPushBack", f32, "l", "x"), node("push_few", "TensorListPushBack", f32, "l", "product"), node("push_variant", "TensorListPushBack", variant, "l", "v"),
-		node("any", "TensorDataset", f32, "x"), node("few", "TensorDataset", f32, "product"), joint,
+		node("any", "TensorDataset", f32, "x"), node("few", "TensorDataset", f32, "product"), joint, again,
 		node("batch", "BatchDatasetV2", f32, "any", "one", "one"), node("batch_few", "BatchDatasetV2", f32, "few", "one", "one"),
 		node("windows", "SlidingWindowDataset", variant, "v", "one", "one", "one"),
 	}, Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{{

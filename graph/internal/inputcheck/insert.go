@@ -41,7 +41,7 @@ func Insert(def []byte, o Options) ([]byte, error) {
 	if compiles {
 		dropCompiler(g)
 	}
-	in := &inserter{graph: g, limit: o.Limit, flow: newFlow(g)}
+	in := &inserter{graph: g, limit: o.Limit, flow: newFlow(g), limited: map[string]bool{}}
 	in.flow.feed(o.Fed)
 	keepLoops(g, in.flow)
 	err := in.flow.checkVariables()
@@ -71,6 +71,8 @@ type inserter struct {
 	limit int64
 	flow  *flow
 	made  []*tfproto.FunctionDef // functions for datasets
+
+	limited map[string]bool // functions whose results were checked, see checkResults
 }
 
 // body returns nodes with a check before each parser. They are the nodes of a function,
