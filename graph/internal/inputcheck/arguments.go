@@ -122,7 +122,7 @@ func (c *check) read(input int, dt *tfproto.AttrValue) *tfproto.NodeDef {
 	inputs := []string{n.GetInput()[input]}
 	data := len(dataInputs(n))
 	for _, in := range n.GetInput()[:data] {
-		name, _, _ := strings.Cut(in, ":")
+		name := nodeOf(in)
 		isArgument := slices.ContainsFunc(c.function.GetInputArg(), func(a *tfproto.OpDef_ArgDef) bool { return a.GetName() == name })
 		if wait := "^" + name; !isArgument && !slices.Contains(inputs, wait) && !slices.Contains(n.GetInput(), wait) {
 			inputs = append(inputs, wait)

@@ -132,6 +132,25 @@ func TestAssignmentsOfPrograms(t *testing.T) {
 	}
 }
 
+// A negative number of an output, which TensorFlow refuses later, does not end the analysis.
+func TestNegativeOutput(t *testing.T) {
+	call := &tfproto.NodeDef{Name: "call", Op: "PartitionedCall", Attr: map[string]*tfproto.AttrValue{
+		"f": {Value: &tfproto.AttrValue_Func{Func: &tfproto.NameAttrList{Name: "f"}}},
+	}}
+	assign := &tfproto.NodeDef{Name: "assign", Op: assignOp, Input: []string{"call:-1", "call:-1"}, Attr: map[string]*tfproto.AttrValue{"dtype": typed(tfproto.DataType_DT_FLOAT)}}
+	def, err := proto.Marshal(&tfproto.GraphDef{Node: []*tfproto.NodeDef{call, assign}, Library: &tfproto.FunctionDefLibrary{Function: []*tfproto.FunctionDef{{
+		Signature: &tfproto.OpDef{Name: "f", OutputArg: []*tfproto.OpDef_ArgDef{{Name: "o", Type: tfproto.DataType_DT_RESOURCE}}},
+		NodeDef:   []*tfproto.NodeDef{{Name: "v", Op: "VarHandleOp", Attr: map[string]*tfproto.AttrValue{"dtype": typed(tfproto.DataType_DT_FLOAT)}}},
+		Ret:       map[string]string{"o": "v:resource:0"},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Insert(def, Options{}); err != nil {
+		t.Errorf("got %v, want the judgement of output 0", err)
+	}
+}
+
 // Functions that call each other in many ways, and themselves, are analyzed in short
 // time.
 func TestFlowOfManyCalls(t *testing.T) {

@@ -75,7 +75,7 @@ var adds = words(`ExpandDims OneHot Pack`)
 // feed records the tensors of the graph that have another value during a run.
 func (f *flow) feed(tensors []string) {
 	for _, t := range tensors {
-		name, _, _ := strings.Cut(t, ":")
+		name := nodeOf(t)
 		f.fed[name] = true
 	}
 }
@@ -215,7 +215,7 @@ func (f *flow) ofResult(q quantity, function string, i int) int {
 }
 
 func (f *flow) mostElementsOf(body, tensor string) int {
-	name, _, _ := strings.Cut(tensor, ":")
+	name := nodeOf(tensor)
 	n := f.bodies[body][name]
 	inputs := dataInputs(n)
 	if n == nil {
@@ -257,7 +257,7 @@ func (f *flow) mostElementsOf(body, tensor string) int {
 // mostOfSlice returns an upper bound for the number of elements that a StridedSlice takes from a vector.
 func (f *flow) mostOfSlice(body string, n *tfproto.NodeDef) int {
 	at := func(i int) (int64, bool) {
-		name, _, _ := strings.Cut(n.GetInput()[i], ":")
+		name := nodeOf(n.GetInput()[i])
 		of := f.bodies[body][name]
 		value := of.GetAttr()["value"].GetTensor()
 		if of.GetOp() != "Const" || body == "" && f.fed[name] || len(value.GetTensorShape().GetDim()) != 1 || value.GetDtype() != tfproto.DataType_DT_INT32 {

@@ -169,13 +169,13 @@ func (f *flow) keeps(body string, i int) bool {
 	if i >= len(f.results[body]) {
 		return false
 	}
-	from, _, _ := strings.Cut(f.results[body][i], ":")
+	from := nodeOf(f.results[body][i])
 	for range maxFlowDepth {
 		n := f.bodies[body][from]
 		if n.GetOp() != "Identity" || len(dataInputs(n)) != 1 {
 			break
 		}
-		from, _, _ = strings.Cut(n.GetInput()[0], ":")
+		from = nodeOf(n.GetInput()[0])
 	}
 	at, isArgument := f.args[body][from]
 	return isArgument && at == i && f.bodies[body][from] == nil
@@ -210,7 +210,7 @@ func dataInputs(n *tfproto.NodeDef) []string {
 // tensor is. known is false if the tensor may be one of several tables of different
 // dtypes, or something else.
 func (f *flow) table(body, tensor string, depth int) (of tableTypes, known bool) {
-	name, _, _ := strings.Cut(tensor, ":")
+	name := nodeOf(tensor)
 	if n := f.bodies[body][name]; n != nil {
 		key, value := n.GetAttr()["key_dtype"], n.GetAttr()["value_dtype"]
 		switch {
@@ -254,7 +254,7 @@ func (f *flow) constant(body, tensor string) (argcheck.Arg, bool) {
 	if body == "" {
 		return argcheck.Arg{}, false
 	}
-	name, _, _ := strings.Cut(tensor, ":")
+	name := nodeOf(tensor)
 	n := f.bodies[body][name]
 	if n.GetOp() != "Const" {
 		return argcheck.Arg{}, false

@@ -40,7 +40,7 @@ func removeFrom(nodes []*tfproto.NodeDef, returned map[string]string) []*tfproto
 		case n.GetOp() == tfbridge.OpCheckExamples || n.GetOp() == tfbridge.OpCheckBytes || n.GetOp() == tfbridge.OpCheckArguments:
 			checked[n.GetName()] = n.GetInput()[0]
 			for _, in := range n.GetInput()[1:] {
-				node, _, _ := strings.Cut(in, ":")
+				node := nodeOf(in)
 				keys[node] = strings.Contains(node, keysName) || strings.Contains(node, readName)
 			}
 			if rank := nodeOf(n.GetInput()[0]); rank == n.GetName()+rankSuffix {

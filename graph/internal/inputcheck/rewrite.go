@@ -3,7 +3,6 @@ package inputcheck
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"millrace/internal/base/tfproto"
 	"millrace/savedmodel/effect"
@@ -84,7 +83,7 @@ var keepsValue = words(`Cast EnsureShape ExpandDims Identity Reshape Snapshot Sq
 // neverConstant reports whether a tensor only has a value during a run: a fed tensor, a
 // variable's handle, or the output of another stateful operation.
 func (f *flow) neverConstant(body, tensor string, depth int) bool {
-	name, _, _ := strings.Cut(tensor, ":")
+	name := nodeOf(tensor)
 	if n := f.bodies[body][name]; n != nil {
 		if keepsValue[n.GetOp()] && depth < maxFlowDepth && len(dataInputs(n)) > 0 {
 			return f.neverConstant(body, n.GetInput()[0], depth+1)

@@ -2,8 +2,6 @@ package inputcheck
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"millrace"
 	"millrace/dtype"
@@ -184,7 +182,7 @@ func (f *flow) search(handle tensor) (all answer) {
 	for pending := []tensor{handle}; len(pending) > 0; {
 		at := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		node, _, _ := strings.Cut(at.name, ":")
+		node := nodeOf(at.name)
 		if n := f.bodies[at.body][node]; n.GetOp() == "VarHandleOp" {
 			if all = all.join(n.GetAttr()); !all.known {
 				return answer{}
@@ -250,12 +248,12 @@ var passes = words(`Enter Exit Identity IdentityN NextIteration StopGradient Swi
 
 // before returns the tensors from which a tensor may come unchanged. ok is false if it may be another one.
 func (f *flow) before(t tensor) (from []tensor, ok bool) {
-	node, output, _ := strings.Cut(t.name, ":")
+	node := nodeOf(t.name)
 	n := f.bodies[t.body][node]
 	if n == nil {
 		return f.beforeArgument(t.body, node)
 	}
-	port, _ := strconv.Atoi(output[strings.LastIndex(output, ":")+1:])
+	port := outputOf(t.name)
 	inputs := dataInputs(n)
 	results := func(function string) bool {
 		if port >= len(f.results[function]) {
