@@ -37,9 +37,7 @@ func (m *Model) Freeze(ctx context.Context, key string) ([]byte, error) {
 	key = cmp.Or(key, DefaultSignature)
 	sig, ok := m.Signatures()[key]
 	if !ok {
-		e := millrace.Errorf(millrace.ErrModel, "freeze: there is no such signature")
-		e.File, e.Signature = m.path, key
-		return nil, e
+		return nil, m.signatureErrorf(key, "freeze: there is no such signature")
 	}
 	var outputs []string
 	for _, name := range slices.Sorted(maps.Keys(sig.Outputs)) {

@@ -339,23 +339,22 @@ func (a *AddedSignature) Call(s *Scope, inputs ...tfbridge.Output) []tfbridge.Ou
 		return results
 	}
 	o := tfbridge.GraphImportOptions{Prefix: s.Prefix() + "model", UniquifyPrefix: true}
-	given := map[string]tfbridge.Output{}
-	use := func(node string, index int, x tfbridge.Output) {
+	given := map[tfbridge.OutputName]tfbridge.Output{}
+	use := func(end tfbridge.OutputName, x tfbridge.Output) {
 		if local, ok := s.local("model", x); ok {
-			given[fmt.Sprint(node, ":", index)] = local
-			o.AddInputMapping(node, index, local)
+			given[end] = local
+			o.AddInputMapping(end.Op, end.Index, local)
 		}
 	}
 	for i, name := range a.inputs {
-		node, index := endOf(a.sig.Inputs[name].Name)
-		use(node, index, inputs[i])
+		use(endOf(a.sig.Inputs[name].Name), inputs[i])
 	}
 	for i, t := range a.tables {
-		use(t.node, 0, a.handles[i])
+		use(tfbridge.OutputName{Op: t.node}, a.handles[i])
 	}
 	for _, name := range a.outputs {
-		if node, index := endOf(a.sig.Outputs[name].Name); given[fmt.Sprint(node, ":", index)].Op == nil {
-			o.ReturnOutputs = append(o.ReturnOutputs, tfbridge.OutputName{Op: node, Index: index})
+		if end := endOf(a.sig.Outputs[name].Name); given[end].Op == nil {
+			o.ReturnOutputs = append(o.ReturnOutputs, end)
 		}
 	}
 	if s.Err() != nil {
@@ -368,8 +367,7 @@ func (a *AddedSignature) Call(s *Scope, inputs ...tfbridge.Output) []tfbridge.Ou
 	}
 	made := r.Outputs
 	for i, name := range a.outputs {
-		node, index := endOf(a.sig.Outputs[name].Name)
-		if x := given[fmt.Sprint(node, ":", index)]; x.Op != nil {
+		if x := given[endOf(a.sig.Outputs[name].Name)]; x.Op != nil {
 			results[i] = x
 			continue
 		}
@@ -379,12 +377,12 @@ func (a *AddedSignature) Call(s *Scope, inputs ...tfbridge.Output) []tfbridge.Ou
 }
 
 // endOf splits the name of a tensor into its node and its number.
-func endOf(name string) (node string, index int) {
-	node = nodeOf(name)
+func endOf(name string) tfbridge.OutputName {
+	end := tfbridge.OutputName{Op: nodeOf(name)}
 	if _, number, ok := strings.Cut(name, ":"); ok {
-		index, _ = strconv.Atoi(number) // the model was checked
+		end.Index, _ = strconv.Atoi(number) // the model was checked
 	}
-	return node, index
+	return end
 }
 
 // callDirectly makes an operation of the type of the function of each PartitionedCall.

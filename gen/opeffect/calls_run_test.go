@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -250,16 +249,9 @@ func TestCallsChild(t *testing.T) {
 	if err != nil {
 		t.Skip("a part of TestSoundCalls and TestChangedCalls")
 	}
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	ops := registered(t)
-	lines, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(lines)) {
+	for line := range strings.Lines(childInput(t)) {
 		var index, last int
 		var alone string // only the next change
 		fmt.Sscan(line, &index, &last, &alone)
@@ -332,10 +324,7 @@ func indicesOf(calls []call, from int) (indices []int) {
 // TestSoundCalls runs the calls of the table, some of them in a brief run. Each operation that a model may use has
 // one, or a reason why it has none.
 func TestSoundCalls(t *testing.T) {
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	indices := indicesOf(b.calls, 0)
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%8 > 0 })
@@ -371,10 +360,7 @@ const deepChanges = -2
 // TestDeepCalls gives the sound calls tensors of 254 dimensions. None of them ends the
 // process. A brief run takes a few of them.
 func TestDeepCalls(t *testing.T) {
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	indices := indicesOf(b.calls, 0)
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%48 > 0 })
@@ -388,10 +374,7 @@ var changesOfAll = flag.Int("changes", 4, "changes of each sound call in a long 
 // TestChangedCalls changes sound calls. None of them ends the process. A brief run takes
 // two changes of a few calls, a long one -changes of all.
 func TestChangedCalls(t *testing.T) {
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	indices := indicesOf(b.calls, 0)
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%24 > 0 })
@@ -403,10 +386,7 @@ func TestChangedCalls(t *testing.T) {
 // TestOddCalls runs calls that mix up what handles refer to: other dtypes than were put in, a
 // variant of another kind, an array that is closed. None of them ends the process.
 func TestOddCalls(t *testing.T) {
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	indices := indicesOf(b.odd, len(b.calls)+len(b.ends))
 	if !soak.Long() {
 		indices = slices.DeleteFunc(indices, func(i int) bool { return i%4 > 0 })
@@ -425,10 +405,7 @@ var rulesElsewhere = strings.Fields(`BatchDataset Concat ConcatV2 Pack PaddedBat
 // TestEndingCalls runs the calls that ended the process before a rule was there. They
 // return an error now. Each operation with rules has such a call.
 func TestEndingCalls(t *testing.T) {
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	seen := runCalls(t, b, indicesOf(b.ends, len(b.calls)), 0)
 	has := map[string]bool{}
 	for _, c := range b.ends {

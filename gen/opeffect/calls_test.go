@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"millrace/internal/base/tfproto"
 )
@@ -265,4 +266,14 @@ func halfBits(f float32) uint16 {
 		return sign
 	}
 	return sign | uint16(exponent)<<10 | fraction
+}
+
+// parsedCalls returns the calls of the table.
+func parsedCalls(t *testing.T) *book {
+	t.Helper()
+	b, err := parseCalls(callsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -69,3 +69,13 @@ func (c *child) wait(line func(text string)) error {
 	c.alarm.Stop()
 	return c.cmd.Wait()
 }
+
+// childInput returns what the parent gives to this process.
+func childInput(t *testing.T) string {
+	t.Helper()
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

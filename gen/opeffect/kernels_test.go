@@ -2,7 +2,6 @@ package opeffect
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -171,11 +170,7 @@ func TestProbeChild(t *testing.T) {
 		t.Skip("a part of TestKernels")
 	}
 	ops := allowedOps(t)
-	names, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range strings.Fields(string(names)) {
+	for _, name := range strings.Fields(childInput(t)) {
 		s := newProbe(ops[name]).look(soak.Rounds(200, 2000), 6)
 		fmt.Printf("probed %s %d %t %t\n", name, s.ran, s.alias, s.writes)
 	}

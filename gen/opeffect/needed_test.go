@@ -32,10 +32,7 @@ const withoutRule = "without"
 // TestRulesAreNeeded removes the rules of the operations one by one. A call of the table then ends
 // the process, succeeds or takes too long. A brief run tries a few rules.
 func TestRulesAreNeeded(t *testing.T) {
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	unshown := map[string]bool{}
 	for line := range strings.Lines(unshownText) {
 		unshown[strings.TrimSpace(line)] = true
@@ -109,10 +106,7 @@ func TestRulesChild(t *testing.T) {
 	if os.Getenv(probeEnv) != withoutRule {
 		t.Skip("a part of TestRulesAreNeeded")
 	}
-	b, err := parseCalls(callsText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := parsedCalls(t)
 	ops := registered(t)
 	lines, err := io.ReadAll(os.Stdin)
 	if err != nil {

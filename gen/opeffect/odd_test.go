@@ -3,7 +3,6 @@ package opeffect
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -207,11 +206,7 @@ func attackInChild(t *testing.T, attack func(*probe)) {
 		t.Skip("a part of TestOddArguments or TestOddHandles")
 	}
 	ops := allowedOps(t)
-	names, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range strings.Fields(string(names)) {
+	for _, name := range strings.Fields(childInput(t)) {
 		p := newProbe(ops[name])
 		p.odd, p.random = true, rand.New(rand.NewPCG(p.random.Uint64(), 29))
 		attack(p)

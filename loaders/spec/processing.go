@@ -114,13 +114,14 @@ func (c stepPart) config(i int) {
 	if s.At == nil {
 		return
 	}
-	types := slices.Concat(catalog.Types, c.o.Steps)
-	k := slices.IndexFunc(types, func(t processing.Type) bool { return t.Name == s.Type })
-	if k < 0 || s.Bad("type") {
-		c.guess(s)
-		return
+	for _, types := range [][]processing.Type{catalog.Types, c.o.Steps} {
+		k := slices.IndexFunc(types, func(t processing.Type) bool { return t.Name == s.Type })
+		if k >= 0 && !s.Bad("type") {
+			c.step(i, s, &types[k])
+			return
+		}
 	}
-	c.step(i, s, &types[k])
+	c.guess(s)
 }
 
 // draws reports keys under which the examples have no epoch or no position, from which random
