@@ -1,17 +1,23 @@
 package loaders_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"millrace"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/test/fixture"
+	"millrace/internal/test/modeltest"
 	"millrace/internal/test/testruntime"
 	"millrace/loaders"
 	"millrace/tfrecord/example"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 )
 
 // modelDir returns the folder of a model of the repository.
@@ -151,6 +157,37 @@ func TestSavedModelOfBatches(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A model that gives another number of rows than the batch has ends the run with an error that says so.
+func TestSavedModelOfOtherRows(t *testing.T) {
+	testruntime.Need(t)
+	dir := t.TempDir()
+	err := errors.Join(os.CopyFS(dir, os.DirFS(modelDir(t, "constant"))), os.Remove(filepath.Join(dir, "fingerprint.pb")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, m := filepath.Join(dir, "saved_model.pb"), &tfproto.SavedModel{}
+	if err := proto.Unmarshal(modeltest.ReadFile(t, name), m); err != nil {
+		t.Fatal(err)
+	}
+	unique := modeltest.Node("unique", "Unique", m.MetaGraphs[0].SignatureDef["serving_default"].Inputs["x"].GetName())
+	modeltest.With(unique, "T", &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_FLOAT}})
+	modeltest.With(unique, "out_idx", &tfproto.AttrValue{Value: &tfproto.AttrValue_Type{Type: tfproto.DataType_DT_INT32}})
+	m.MetaGraphs[0].GraphDef.Node = append(m.MetaGraphs[0].GraphDef.Node, unique)
+	m.MetaGraphs[0].SignatureDef["serving_default"].Outputs["y"].Encoding = &tfproto.TensorInfo_Name{Name: "unique:0"}
+	modeltest.WriteFile(t, name, modeltest.Marshal(t, m))
+
+	f := modelData(t, "example", nil,
+		fixture.Object{"type": "gather", "tensor": "y", "to_name": "same", "args": fixture.Object{"indices": []int{0}}},
+		fixture.Object{"type": "squeeze", "tensor": "same", "args": fixture.Object{"axis": 0}},
+		fixture.Object{"type": "clip", "tensor": "same", "args": fixture.Object{"min": 1, "max": 1}},
+		fixture.Object{"type": "savedmodel", "args": fixture.Object{"dir": dir, "inputs": fixture.Object{"x": "same"}, "outputs": fixture.Object{"y": "few"}}})
+	var last error
+	for _, err := range openGeneral(t, f).Batches(t.Context()) {
+		last = err
+	}
+	modeltest.WantError(t, last, millrace.ErrModel, "few", "the model gives 1 rows for a batch of 4")
 }
 
 // Steps after a model that is called with batches must work on batches.

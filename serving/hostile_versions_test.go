@@ -3,6 +3,7 @@ package serving
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,6 +25,9 @@ func TestHostileVersions(t *testing.T) {
 	)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if found, err := versionsIn(base); err != nil || !maps.Equal(found, map[int64]string{1: at("1")}) {
+		t.Errorf("versions %v, %v", found, err)
 	}
 	whole := at("whole")
 	states := "1 AVAILABLE"
