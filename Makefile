@@ -294,10 +294,12 @@ fuzz: runtime ## each fuzz target for FUZZTIME
 
 # SOAK=DURATION is for all together. The tests with long counts run to their
 # end, some minutes. fuzz-decoder and fuzz-models get a quarter of the rest each,
-# the fuzz targets share what is left then.
+# the fuzz targets share what is left then. With SOAK_PROGRESS=FILE a run that was
+# interrupted, or failed and was mended, goes on with what has not passed.
+SOAK_PROGRESS :=
 .PHONY: soak
-soak: native ## an hour of long tests, attacks and fuzzing, or SOAK=DURATION
-	$(WITH_RUNTIME) go run ./internal/test/soakrun -for $(SOAK)
+soak: native ## an hour of long tests, attacks and fuzzing, or SOAK=DURATION; SOAK_PROGRESS=FILE remembers what passed
+	$(WITH_RUNTIME) go run ./internal/test/soakrun -for $(SOAK) $(if $(SOAK_PROGRESS),-progress '$(SOAK_PROGRESS)')
 
 # Small mistakes made on purpose, one at a time: which does no test fail for?
 BASE := main

@@ -11,11 +11,15 @@
 //	go run ./internal/test/soakrun -for 1h
 //
 // It reports each part when it ends, continues after a failure, and exits with 1 if any
-// part failed. With -run it runs only the parts whose names match.
+// part failed. With -run it runs only the parts whose names match. With -progress FILE it
+// leaves out what has passed according to FILE, and adds what passes now: type the same
+// command again after an interruption or a mended failure. The time of these parts counts
+// as spent.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -36,6 +40,7 @@ const leastFuzzing = 10 * time.Second
 func main() {
 	total := flag.Duration("for", time.Hour, "total time; the tests with long counts always run to their end")
 	only := flag.String("run", "", "run only what has a name that matches this `REGEXP`")
+	path := flag.String("progress", "", "leave out the parts that `FILE` says have passed, and add to it")
 	flag.Parse()
 	chosen, err := regexp.Compile(*only)
 	if err != nil {
@@ -44,7 +49,12 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	failed, err := run(ctx, *total, chosen)
+	passed, err := openProgress(*path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	failed, err := run(ctx, *total, chosen, passed)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -55,9 +65,9 @@ func main() {
 	}
 }
 
-// run runs the selected parts and returns the number of failures.
-func run(ctx context.Context, total time.Duration, chosen *regexp.Regexp) (failed int, err error) {
-	end := time.Now().Add(total)
+// run runs the selected parts that have not passed, and returns the number of failures.
+func run(ctx context.Context, total time.Duration, chosen *regexp.Regexp, passed *progress) (failed int, err error) {
+	end := time.Now().Add(total - passed.spent)
 	tests, targets, err := find(".")
 	if err != nil {
 		return 0, err
@@ -65,22 +75,35 @@ func run(ctx context.Context, total time.Duration, chosen *regexp.Regexp) (faile
 	if len(tests) == 0 || len(targets) == 0 {
 		return 0, fmt.Errorf("found %d long tests and %d fuzz targets here; start this in the repository's top folder", len(tests), len(targets))
 	}
-	match := func(t testFunc) bool { return !chosen.MatchString(t.String()) }
-	tests, targets = slices.DeleteFunc(tests, match), slices.DeleteFunc(targets, match)
-	drivers := slices.DeleteFunc(attackDrivers(), func(d driver) bool { return !chosen.MatchString(d.target) })
+	left := func(name string) bool { return chosen.MatchString(name) && !passed.has(name) }
+	tests = slices.DeleteFunc(tests, func(t testFunc) bool { return !left(t.String()) })
+	targets = slices.DeleteFunc(targets, func(t testFunc) bool { return !left(t.String()) })
+	drivers := slices.DeleteFunc(attackDrivers(), func(d driver) bool { return !left(d.target) })
+	part := func(name string, run func() int) {
+		began := time.Now()
+		bad := run()
+		failed += bad
+		if bad == 0 && ctx.Err() == nil {
+			err = cmp.Or(err, passed.add(name, time.Since(began)))
+		}
+	}
 	for _, t := range tests {
-		failed += report(ctx, t.String(), "go", "test", "-count=1", "-timeout=0", "-run", "^"+t.name+"$", t.dir)
+		part(t.String(), func() int {
+			return report(ctx, t.String(), "go", "test", "-count=1", "-timeout=0", "-run", "^"+t.name+"$", t.dir)
+		})
 	}
 	quarter := max(time.Until(end)/4, 0)
 	for _, d := range drivers {
-		failed += d.run(ctx, quarter)
+		part(d.target, func() int { return d.run(ctx, quarter) })
 	}
 	for i, t := range targets {
 		share := time.Until(end) / time.Duration(len(targets)-i)
 		share = max(share, leastFuzzing).Truncate(time.Second)
-		failed += report(ctx, t.String(), "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", share.String(), t.dir)
+		part(t.String(), func() int {
+			return report(ctx, t.String(), "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", share.String(), t.dir)
+		})
 	}
-	return failed, ctx.Err()
+	return failed, cmp.Or(err, ctx.Err())
 }
 
 // report runs a command and prints its result. It returns 1 if the command
