@@ -1,6 +1,7 @@
 package tfbridge
 
 // #include "capi.h"
+// #include "closed_stdout.h"
 // #include "crash.h"
 import "C"
 
@@ -149,3 +150,8 @@ func crashesTo(fd int) (restore func()) {
 	}
 	return func() { debug.SetCrashOutput(nil, debug.CrashOptions{}) }
 }
+
+// StdoutWasClosed reports whether the process began without a standard output, as a shell
+// starts it with ">&-". Go puts /dev/null in its place: writes succeed, and what they
+// write is lost. A program whose standard output is its result can ask this at its start.
+func StdoutWasClosed() bool { return C.mr_stdout_was_closed() != 0 }

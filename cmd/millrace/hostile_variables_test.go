@@ -46,12 +46,12 @@ func namesInLibraries(t *testing.T) (names []string) {
 }
 
 // A variable of the environment that TensorFlow cannot parse is an error, or without effect: it
-// neither ends the process by a signal nor holds it up. A brief run takes two variables, a
+// neither ends the process by a signal nor holds it up. A brief run takes three variables, a
 // long one all that TensorFlow's libraries name.
 func TestHostileVariables(t *testing.T) {
 	testruntime.Need(t)
 	dir := lab(t)
-	names := []string{"TF_DETERMINISTIC_OPS", "TF_ENABLE_ONEDNN_OPTS"}
+	names := []string{"TF_DETERMINISTIC_OPS", "TF_ENABLE_ONEDNN_OPTS", "TF_USE_CUBLASLT"}
 	if soak.Long() {
 		if names = namesInLibraries(t); len(names) < 100 {
 			t.Fatalf("TensorFlow's libraries name %d variables: %q", len(names), names)

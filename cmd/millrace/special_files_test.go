@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"millrace/internal/test/special"
+	"millrace/internal/test/testruntime"
 )
 
 // lab has the files of a case's folder: the example of digits, a run that has begun,
@@ -167,5 +168,30 @@ func refuses(t *testing.T, dir, command string, must bool) {
 		t.Fatalf("millrace %s: %v: %.2000s", command, err, said)
 	case must && code == 0:
 		t.Errorf("millrace %s: no error: %s", command, said)
+	}
+}
+
+// What cannot be written to standard output is an error: where it is full, and where it
+// was closed when the program began, which Go replaces by /dev/null. A user's own
+// /dev/null is none, even if it is open for reading, as Python opens it.
+func TestStandardOutputs(t *testing.T) {
+	testruntime.Need(t)
+	dir := lab(t)
+	for _, command := range []string{
+		"predict predict.json --model model --keep label --out -", "dump predict.json", "inspect model", "check predict.json",
+		"help", "serve --help", "--version", "completion bash",
+	} {
+		for output, want := range map[string]int{">&-": 7, ">/dev/full": 7, ">/dev/null": 0, "1<>/dev/null": 0} {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", `exec millrace "$@" `+output, "sh")
+			cmd.Args = append(cmd.Args, strings.Fields(command)...)
+			cmd.Dir = dir
+			said, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != want {
+				t.Errorf("millrace %s %s: exit code %d, want %d: %s", command, output, code, want, said)
+			}
+			if want != 0 && !strings.Contains(string(said), "standard output") {
+				t.Errorf("millrace %s %s: %s", command, output, said)
+			}
+		}
 	}
 }

@@ -8,3 +8,7 @@ func XLAFlags() map[string]string {
 	}
 	return flags
 }
+
+// CheckedBools and CheckedInts are the variables with one value.
+func CheckedBools() []string { return checkedBools }
+func CheckedInts() []string  { return checkedInts }

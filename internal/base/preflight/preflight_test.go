@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,6 +71,37 @@ func TestFlagsAreTensorFlows(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, preflight.XLAFlags()); diff != "" || len(want) == 0 {
 		t.Errorf("TensorFlow's flags (-TensorFlow +ours)\n%s\nit said %.400s", diff, said)
+	}
+}
+
+// checkOfVariable matches what a failed check in TensorFlow's libraries says, if the check
+// is for the value of a variable: its type and its name.
+var checkOfVariable = regexp.MustCompile(`Read(Bool|Int64)FromEnvVar\( ?"([A-Z0-9_]+)"[^\x00]*? is OK\x00`)
+
+// Each variable whose value TensorFlow checks, and ends the process if it is wrong, is
+// checked before. Which operation asks does not matter: a model may have it.
+func TestVariablesAreTensorFlows(t *testing.T) {
+	testruntime.Need(t)
+	dir, err := tfbridge.FindRuntime(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string][]string{"Bool": preflight.CheckedBools(), "Int64": preflight.CheckedInts()}
+	found := 0
+	for _, library := range []string{"libtensorflow_framework.so.2", "libtensorflow_cc.so.2"} {
+		text, err := os.ReadFile(filepath.Join(dir, library))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range checkOfVariable.FindAllSubmatch(text, -1) {
+			found++
+			if kind, name := string(m[1]), string(m[2]); !slices.Contains(ours[kind], name) {
+				t.Errorf("TensorFlow ends the process if %s has no value of type %s, which is not checked before", name, kind)
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("TensorFlow's libraries have checks of %d variables", found)
 	}
 }
 

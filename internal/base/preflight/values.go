@@ -10,14 +10,21 @@ import (
 
 // checkedBools, checkedInts and checkedSizes are variables with one value. TensorFlow ends the
 // process, as it opens or in the first operation that asks, if it cannot parse the value. Other
-// variables that it cannot parse it ignores. cmd/millrace.TestHostileVariables tries all that
-// TensorFlow's libraries name.
+// variables that it cannot parse it ignores. The checks name them in TensorFlow's libraries,
+// except TF_DETERMINISTIC_OPS, TF_DETERMINISTIC_ORDER and TF_MKL_ALLOC_MAX_BYTES.
+// cmd/millrace.TestHostileVariables tries all variables that the libraries name.
 var (
 	checkedBools = []string{
-		"TF_DETERMINISTIC_OPS", "TF_DETERMINISTIC_ORDER", "TF_ENABLE_MAXPOOL_NANPROP", "TF_MKL_OPTIMIZE_PRIMITIVE_MEMUSE",
+		"DTENSOR_GPU_USE_NCCL_COMMUNICATION", "DTENSOR_USE_ALL_TO_ALL_RELAYOUT",
+		"TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_EMULATE_FP16", "TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_IGNORE_PERFORMANCE",
+		"TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_SIMULATE_GPU",
+		"TF_DETERMINISTIC_OPS", "TF_DETERMINISTIC_ORDER",
+		"TF_ENABLE_ASYNC_WAIT_FOR_REMOTE_FUNCTION", "TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE", "TF_ENABLE_MAXPOOL_NANPROP", "TF_ENABLE_ONEDNN_SPMM",
+		"TF_MKL_OPTIMIZE_PRIMITIVE_MEMUSE",
 		"TF_ONEDNN_ASSUME_FROZEN_WEIGHTS", "TF_ONEDNN_THREADPOOL_USE_CALLER_THREAD", "TF_ONEDNN_USE_SYSTEM_ALLOCATOR",
+		"TF_REMOTE_HANDLE_SKIP_WAIT_FOR_READY", "TF_SEND_AS_PROTOS_WHEN_POSSIBLE", "TF_USE_CUBLASLT",
 	}
-	checkedInts  = []string{"GRPC_MAX_RETRIES"}
+	checkedInts  = []string{"GRPC_MAX_RETRIES", "TF_PER_DEVICE_MEMORY_LIMIT_MB", "TF_PFLR_PARALLEL_INSTANTIATE_THRESHOLD"}
 	checkedSizes = []string{"TF_MKL_ALLOC_MAX_BYTES"}
 )
 

@@ -12,8 +12,8 @@
 //
 // It reports each part when it ends, continues after a failure, and exits with 1 if any
 // part failed. With -run it runs only the parts whose names match. With -progress FILE it
-// leaves out what has passed according to FILE, and adds what passes now: type the same
-// command again after an interruption or a mended failure. The time of these parts counts
+// skips what has passed according to FILE, and adds what passes now: type the same
+// command again after an interruption or a mended failure. The skipped parts' time counts
 // as spent.
 package main
 
@@ -40,7 +40,7 @@ const leastFuzzing = 10 * time.Second
 func main() {
 	total := flag.Duration("for", time.Hour, "total time; the tests with long counts always run to their end")
 	only := flag.String("run", "", "run only what has a name that matches this `REGEXP`")
-	path := flag.String("progress", "", "leave out the parts that `FILE` says have passed, and add to it")
+	path := flag.String("progress", "", "skip the parts that `FILE` says have passed, and add to it")
 	flag.Parse()
 	chosen, err := regexp.Compile(*only)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type progress struct {
 	file   *os.File
 	passed map[string]bool
-	spent  time.Duration // by the parts that had passed when the file was opened
+	spent  time.Duration // earlier runs took this
 }
 
 // openProgress opens a file, or makes it if it is absent. A last line without an end is

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A run that starts again leaves out what has passed, tries again what failed, and counts
-// the time of both.
+// A run that starts again skips what has passed, tries again what failed, and counts the
+// time of both.
 func TestProgress(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

@@ -17,6 +17,7 @@ import (
 // NewProgram returns a program that prints to the standard output and the standard
 // error of the process.
 func NewProgram() *Program {
+	refuseClosedOutput()
 	return &Program{Stdout: &standardOutput{w: os.Stdout}, Stderr: ownStderr()}
 }
 

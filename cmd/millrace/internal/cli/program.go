@@ -170,5 +170,8 @@ func StdoutError(err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
+	if errors.Is(err, syscall.EBADF) {
+		err = fmt.Errorf("it is closed: %w", err)
+	}
 	return millrace.Errorf(millrace.ErrIO, "write standard output: %w", err)
 }

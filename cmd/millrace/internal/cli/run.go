@@ -18,7 +18,7 @@ import (
 func (p *Program) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	return p.guard(func() int {
 		root.SetArgs(args)
-		err := root.ExecuteContext(ctx)
+		err := withLost(p.Stdout, root.ExecuteContext(ctx))
 		p.sandbox.temp.Close()
 		return p.finish(ctx, err)
 	})
