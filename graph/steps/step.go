@@ -18,8 +18,8 @@ type run struct {
 	o    *Options
 
 	names  []string // names of the fetches
-	call   *tfbridge.Callable
-	traced *tfbridge.Callable // call, for the steps to trace; nil: none
+	calls  threads
+	traced *tfbridge.Callable // the step with a trace; nil: no step is traced
 	rowsOf int                // index of the fetch whose first dimension is the rows of a batch
 	pass   Pass
 	steps  int64 // number of steps made
@@ -72,7 +72,7 @@ func (r *run) start(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the session run of a step. Every tensor of the batch has the number of
+// prepare makes the session runs of a step. Every tensor of the batch has the number of
 // rows. A step that fetches none of them fetches one in addition, or else it would not take
 // a batch.
 func (r *run) prepare() error {
@@ -100,14 +100,23 @@ func (r *run) prepare() error {
 	if in.Positions.Op != nil {
 		outputs = append(outputs, in.Positions)
 	}
-	call, err := r.sess.PrepareRun(in.Placeholders, outputs, nil, &tfbridge.RunOptions{CollectiveKey: r.o.CollectiveKey})
-	if err != nil {
+	prepare := func(o tfbridge.RunOptions) (*tfbridge.Callable, error) {
+		o.CollectiveKey = r.o.CollectiveKey
+		return r.sess.PrepareRun(in.Placeholders, outputs, nil, &o)
+	}
+	var err error
+	if r.calls.inline, err = prepare(tfbridge.RunOptions{Inline: true}); err != nil {
 		return err
 	}
-	r.call = call.Inline()
+	// Without a model a step only takes a batch. With collective operations, threads of TensorFlow's
+	// server run the step.
+	if r.o.Gate != nil && r.o.CollectiveKey == 0 {
+		if r.calls.pooled, err = prepare(tfbridge.RunOptions{}); err != nil {
+			return err
+		}
+	}
 	if r.o.Trace != nil {
-		o := &tfbridge.RunOptions{Inline: true, Trace: tfbridge.FullTrace, CollectiveKey: r.o.CollectiveKey}
-		r.traced, err = r.sess.PrepareRun(in.Placeholders, outputs, nil, o)
+		r.traced, err = prepare(tfbridge.RunOptions{Inline: r.calls.pooled == nil, Trace: tfbridge.FullTrace})
 	}
 	return err
 }
@@ -160,7 +169,9 @@ func (r *run) execute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.
 	if r.traced != nil && r.o.Trace(r.steps+1) {
 		return r.traced.RunTraced(context.Background(), values)
 	}
-	tensors, err := r.call.Run(context.Background(), values)
+	start := time.Now()
+	tensors, err := r.calls.callable().Run(context.Background(), values)
+	r.calls.made(time.Since(start))
 	return tensors, nil, err
 }
 
