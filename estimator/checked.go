@@ -59,6 +59,9 @@ type CheckedModel struct {
 	dir     string
 	options ModelOptions
 	saved   *savedmodel.Model
+
+	place func(variables []graph.VariableSize) []string // see OnServers; nil: TensorFlow places them
+	blank bool
 }
 
 // ReadModel reads and checks the SavedModel in dir without loading it. It needs
@@ -95,6 +98,15 @@ func (m *CheckedModel) WithSession(o *tfbridge.SessionOptions) *CheckedModel {
 	other := *m
 	other.options.Session = o
 	return &other
+}
+
+// OnServers returns the same model, to be loaded into a session with options of a cluster
+// whose parameter servers hold the variables. place returns their devices. With blank, the
+// variables keep the values that they have there.
+func (m *CheckedModel) OnServers(o *tfbridge.SessionOptions, place func(variables []graph.VariableSize) []string, blank bool) *CheckedModel {
+	other := m.WithSession(o)
+	other.place, other.blank = place, blank
+	return other
 }
 
 // Saved returns what the check found out about the model: its signatures,

@@ -30,6 +30,8 @@ type JoinOptions struct {
 
 	evaluated *Objective         // whose loss is another output, LossOutput; nil: none
 	replica   *trainstep.Replica // this process among those that train together; nil: it trains alone
+	servers   *trainstep.Servers // parameter servers that hold the variables; nil: there are none
+	keep      bool               // the servers have values of the optimizer's variables already
 	arrival   bool               // also yield when the batch arrived, see training.AddArrival
 	gradients bool               // also yield the gradients of Objective, under training.GradientsPrefix
 }

@@ -75,7 +75,9 @@ func (m *CheckedModel) Load() (*Model, error) { return m.LoadContext(context.Bac
 // its model is closed.
 func (m *CheckedModel) LoadContext(ctx context.Context) (*Model, error) {
 	start := time.Now()
-	loaded, err := graph.LoadCheckedContext(ctx, m.saved, m.options.graph(m.session()))
+	o := m.options.graph(m.session())
+	o.Place, o.Blank = m.place, m.blank
+	loaded, err := graph.LoadCheckedContext(ctx, m.saved, o)
 	if err != nil {
 		return nil, err
 	}

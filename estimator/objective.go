@@ -33,6 +33,7 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 		Names:  func(v gradients.Variable) []string { return names[v.Node].All(v) },
 		Select: func(v gradients.Variable) bool { return names[v.Node].Selected(v, objective.Variables) },
 	}
+	t.Servers = o.servers
 	if t.Replica = o.replica; t.Replica != nil {
 		p.collective = cluster.StepKey
 	}
@@ -56,12 +57,18 @@ func (p *Pipeline) joinObjective(s *graph.Scope, o *JoinOptions) error {
 	if step.WorkerSeconds.Op != nil {
 		p.fetch = append(p.fetch, steps.NamedOutput{Name: training.WorkerSecondsName, Output: step.WorkerSeconds})
 	}
+	if step.Updates.Op != nil {
+		p.fetch = append(p.fetch, steps.NamedOutput{Name: training.UpdatesName, Output: step.Updates}, steps.NamedOutput{Name: training.StopName, Output: step.Stop})
+	}
 	for _, name := range o.Outputs {
 		p.fetch = append(p.fetch, steps.NamedOutput{Name: name, Output: step.Outputs[name]})
 	}
 	p.changes, p.step = true, step
 	if err := s.Err(); err != nil {
 		return graph.ModelError(p.model.dir, p.signature.Name, err)
+	}
+	if o.keep {
+		return nil
 	}
 	_, err = p.model.model.Session().Run(nil, nil, []*tfbridge.Operation{step.Reset})
 	return p.modelError(err)

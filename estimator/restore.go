@@ -25,7 +25,6 @@ func (m *Model) Restore(path string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	return m.RestoreChecked(c)
 }
 

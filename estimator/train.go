@@ -32,7 +32,7 @@ func Train(ctx context.Context, m *Model, src Source, dir string, o *TrainOption
 // training, and sees the variables of the step before it.
 func TrainAndEvaluate(ctx context.Context, m *Model, train, evaluate Source, dir string, o *TrainOptions) (*TrainResult, error) {
 	return training.Run(ctx, dir, o, evaluate != nil, func(o *TrainOptions) (*training.Subject, error) {
-		p, err := m.Join(ctx, train, &JoinOptions{Signature: o.Signature, Objective: o.Objective, arrival: true, gradients: o.Gradients, replica: o.Replica()})
+		p, err := m.Join(ctx, train, &JoinOptions{Signature: o.Signature, Objective: o.Objective, arrival: true, gradients: o.Gradients, replica: o.Replica(), servers: o.Servers(), keep: o.Cluster != nil && o.Cluster.Async() && !o.Fill})
 		if err != nil {
 			return nil, err
 		}

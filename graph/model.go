@@ -37,6 +37,13 @@ type ModelOptions struct {
 
 	Session *tfbridge.SessionOptions // nil: soft placement and defaults, as in TensorFlow 2
 
+	// Place returns the devices of variables, such as "/job:ps/task:0", in the order in which
+	// it gets them; "" leaves the choice to TensorFlow. Nil: TensorFlow places all.
+	Place func(variables []VariableSize) (devices []string)
+	// Blank leaves the variables without values, for a session whose variables another process
+	// has set or will set. Tables are initialized all the same.
+	Blank bool
+
 	// Inline makes Call execute operations in the calling thread. That suits small
 	// models, and programs that make as many calls at once as there are processors.
 	// See [tfbridge.Callable.Inline].
@@ -47,6 +54,12 @@ type ModelOptions struct {
 	// TensorFlow's operations refuse is an error of class ErrModel with the code
 	// InvalidArgument. By default Call compares shapes before anything runs.
 	AnyShape bool
+}
+
+// VariableSize is a variable of a model by the name of its node, with the bytes of its value.
+type VariableSize struct {
+	Node  string
+	Bytes int64
 }
 
 // check returns the options for package savedmodel.

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"millrace"
+	"millrace/dtype"
 	"millrace/graph/internal/inputcheck"
+	"millrace/internal/base/tfproto"
 	"millrace/internal/base/uninterruptible"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
@@ -100,7 +104,7 @@ func loadProgram(ctx context.Context, checked *savedmodel.Model, o *ModelOptions
 	saved, err := tfbridge.NewSavedModel(session, program.MetaGraph)
 	if err == nil {
 		correctTypes(saved, checked)
-		err = initialize(ctx, session, program, stage)
+		err = initialize(ctx, session, program, stage, o.Blank)
 	}
 	if err != nil {
 		session.Close()
@@ -145,6 +149,9 @@ func importGraph(def []byte, fed []string, model *ModelOptions) (*tfbridge.Sessi
 	if err != nil {
 		return nil, err
 	}
+	if def, err = model.place(def); err != nil {
+		return nil, err
+	}
 	g := tfbridge.NewGraph()
 	if len(def) > 0 { // a model may hold nothing
 		if err := g.Import(def, ""); err != nil {
@@ -168,8 +175,40 @@ func importGraph(def []byte, fed []string, model *ModelOptions) (*tfbridge.Sessi
 	return session, nil
 }
 
-// initialize restores the variables and runs the init operation.
-func initialize(ctx context.Context, session *tfbridge.Session, p *savedmodel.Program, stage *savedmodel.Stage) (err error) {
+// place gives the variables of a GraphDef the devices that the options name.
+func (o *ModelOptions) place(def []byte) ([]byte, error) {
+	if o.Place == nil {
+		return def, nil
+	}
+	g := &tfproto.GraphDef{}
+	if err := proto.Unmarshal(def, g); err != nil {
+		return nil, millrace.Errorf(millrace.ErrInternal, "read the model's graph: %w", err)
+	}
+	var nodes []*tfproto.NodeDef
+	var sizes []VariableSize
+	for _, n := range g.Node {
+		if n.Op != "VarHandleOp" {
+			continue
+		}
+		var dims []int64
+		for _, d := range n.Attr["shape"].GetShape().GetDim() {
+			dims = append(dims, d.GetSize())
+		}
+		_, bytes, _ := dtype.ByteSize(dtype.DataType(n.Attr["dtype"].GetType()), dims) // 0 for a size that varies
+		nodes, sizes = append(nodes, n), append(sizes, VariableSize{n.Name, bytes})
+	}
+	for i, device := range o.Place(sizes) {
+		nodes[i].Device = device
+	}
+	placed, err := proto.Marshal(g)
+	if err != nil {
+		return nil, millrace.Errorf(millrace.ErrInternal, "write the model's graph: %w", err)
+	}
+	return placed, nil
+}
+
+// initialize restores the variables, unless they are to stay blank, and runs the init operation.
+func initialize(ctx context.Context, session *tfbridge.Session, p *savedmodel.Program, stage *savedmodel.Stage, blank bool) (err error) {
 	feeds := feeds{graph: session.Graph(), values: map[tfbridge.Output]*tfbridge.Tensor{}}
 	defer feeds.close()
 	for i, a := range p.Assets {
@@ -177,7 +216,7 @@ func initialize(ctx context.Context, session *tfbridge.Session, p *savedmodel.Pr
 			return err
 		}
 	}
-	if p.RestoreOp != "" {
+	if p.RestoreOp != "" && !blank {
 		if err := feeds.add(p.Filename, stage.Variables); err != nil {
 			return err
 		}

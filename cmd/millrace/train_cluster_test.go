@@ -209,9 +209,10 @@ func TestTrainTogetherRefuses(t *testing.T) {
 
 	tests := map[string][]string{
 		"name the process that this is with --task worker:0 to worker:1": nil,
-		"add --trusted-network":            {"--task", "worker:1"},
-		"there are 2 workers":              {"--task", "worker:2", "--trusted-network"},
-		`--task is "ps:0"; it is worker:N`: {"--task", "ps:0"},
+		"add --trusted-network":              {"--task", "worker:1"},
+		"there are 2 workers":                {"--task", "worker:2", "--trusted-network"},
+		"there are 0 parameter servers":      {"--task", "ps:0"},
+		`--task is "rank:0"; it is worker:N`: {"--task", "rank:0"},
 	}
 	for want, args := range tests {
 		if _, said := trained(t, 2, append([]string{"train", together, "--dir", dir}, args...)...); !strings.Contains(said, want) {

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 
 	"millrace"
-	"millrace/remote"
+	"millrace/internal/base/regularfile"
 	"millrace/savedmodel"
 )
 
@@ -43,16 +45,18 @@ func base(step int64) string { return fmt.Sprintf("ckpt-%d", step) }
 var infoName = regexp.MustCompile(`^ckpt-(0|[1-9][0-9]{0,18})\.json$`)
 
 // Steps returns the steps that have a complete checkpoint in dir, from the
-// oldest to the newest. A missing folder has none. The URL of a store may stand
-// for dir, here and in the functions below.
+// oldest to the newest. There are none where there is no folder.
 func Steps(dir string) ([]int64, error) {
-	names, err := namesIn(dir)
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, err
+		return nil, failure(dir, "list", err)
 	}
 	var steps []int64
-	for _, name := range names {
-		if m := infoName.FindStringSubmatch(name); m != nil {
+	for _, e := range entries {
+		if m := infoName.FindStringSubmatch(e.Name()); m != nil {
 			if step, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 				steps = append(steps, step)
 			}
@@ -71,15 +75,15 @@ type Checkpoint struct {
 // Errorf returns an error of class ErrCheckpoint about the checkpoint.
 func (c *Checkpoint) Errorf(format string, args ...any) *millrace.Error {
 	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
-	e.File = c.Source()
+	e.File = c.Prefix
 	return e
 }
 
 // Load checks the checkpoint of a step in dir: whether its files are the ones that were
 // written, and every tensor matches its checksum.
 func Load(dir string, step int64) (*Checkpoint, error) {
-	name := remote.Join(dir, base(step)+".json")
-	text, err := readText(name)
+	name := filepath.Join(dir, base(step)+".json")
+	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
 	if err != nil {
 		return nil, failure(name, "read", err)
 	}
@@ -90,11 +94,11 @@ func Load(dir string, step int64) (*Checkpoint, error) {
 	if c.Info.Step != step {
 		return nil, refusal(name, "damaged: it says step %d", c.Info.Step)
 	}
-	if c.Checkpoint, err = readIndex(remote.Join(dir, base(step))); err != nil {
+	if c.Checkpoint, err = readIndex(filepath.Join(dir, base(step))); err != nil {
 		return nil, err
 	}
 	if c.SHA256 != c.Info.SHA256 {
-		return nil, refusal(c.Source()+".index", "another file than the one that was written: its SHA-256 is %s, not %s", c.SHA256, c.Info.SHA256)
+		return nil, refusal(c.Prefix+".index", "another file than the one that was written: its SHA-256 is %s, not %s", c.SHA256, c.Info.SHA256)
 	}
 	return c, nil
 }
@@ -107,7 +111,7 @@ func LoadPrefix(prefix string) (*Checkpoint, error) {
 		return nil, err
 	}
 	c := &Checkpoint{Checkpoint: read}
-	if text, err := readText(c.Prefix + ".json"); err == nil && json.Unmarshal(text, &c.Info) != nil {
+	if text, err := regularfile.ReadFile(prefix+".json", regularfile.TextBytes); err == nil && json.Unmarshal(text, &c.Info) != nil {
 		c.Info = Info{}
 	}
 	return c, nil

@@ -29,6 +29,8 @@ func TestParse(t *testing.T) {
 		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": "1"}}`:                 {Workers: two, Rank: 1},
 		`{"cluster": {"worker": ["b:2"], "chief": ["a:1"]}, "task": {"type": "worker", "index": 0}}`:        {Workers: two, Rank: 1},
 		`{"cluster": {"worker": ["b:2"], "chief": ["a:1"]}, "task": {"type": "chief", "index": 0}, "x": 1}`: {Workers: two, Rank: 0},
+		`{"cluster": {"worker": ["a:1"], "ps": ["b:2"]}, "task": {"type": "ps", "index": 0}}`:               {Workers: two[:1], Servers: two[1:], Server: true},
+		`{"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "task": {"type": "chief", "index": 0}}`:             {Workers: two[:1], Servers: two[1:]},
 	}
 	for text, want := range tests {
 		got, err := cluster.Parse(text)
@@ -40,9 +42,10 @@ func TestParse(t *testing.T) {
 		}
 	}
 	wrong := map[string]string{
-		`worker 0`:                               "is not JSON",
-		`{"cluster": {"ps": ["a:1"]}}`:           `a job "ps"`,
-		`{"cluster": {"chief": ["a:1", "b:2"]}}`: "2 chiefs",
+		`worker 0`:                        "is not JSON",
+		`{"cluster": {"other": ["a:1"]}}`: `a job "other"`,
+		`{"cluster": {"ps": ["a:1"]}, "task": {"type": "ps", "index": 0}}`:                 "no worker",
+		`{"cluster": {"chief": ["a:1", "b:2"]}}`:                                           "2 chiefs",
 		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 2}}`:  "no such task",
 		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": -1}}`: "no such task",
 		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "chief", "index": 0}}`:   "no such task",

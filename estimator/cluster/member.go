@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +36,6 @@ const (
 	compareKey = 2 // and more
 )
 
-const job = "worker"
-
 // Member is a process of a cluster whose server runs. It cannot leave the cluster before the
 // process ends. A Member is safe for concurrent use, except that all processes must call
 // Compare in the same order.
@@ -45,6 +44,7 @@ type Member struct {
 	options Options
 	session *tfbridge.SessionOptions
 	gathers atomic.Int64 // how often gather was called: each call is a separate collective instance
+	board   *board       // what the processes of a training with parameter servers know of each other; nil without
 }
 
 // fewestThreads is how many operations a process of a cluster runs at once at least. With
@@ -63,11 +63,18 @@ func Join(s *Spec, o *Options) (*Member, error) {
 	if m.options.Session != nil {
 		session = *m.options.Session
 	}
-	server := &tfbridge.ServerOptions{Cluster: tfbridge.ClusterSpec{job: s.Workers}, Job: job, Task: s.Rank}
+	server := &tfbridge.ServerOptions{Cluster: tfbridge.ClusterSpec{workerJob: s.Workers}, Job: workerJob, Task: s.Rank}
 	session.InterOpThreads = max(session.InterOpThreads, fewestThreads)
-	session.CollectiveLeader = "/job:" + job + "/replica:0/task:0"
-	session.DeviceFilters = []string{server.Device()}
 	session.Timeout = m.options.Timeout
+	if m.Async() {
+		server.Cluster[serverJob] = s.Servers
+	} else {
+		session.CollectiveLeader = "/job:" + workerJob + "/replica:0/task:0"
+	}
+	if s.Server {
+		server.Job = serverJob
+	}
+	session.DeviceFilters = []string{server.Device()}
 	server.Session = &session
 	started, err := tfbridge.NewServer(server)
 	if err != nil {
@@ -75,15 +82,29 @@ func Join(s *Spec, o *Options) (*Member, error) {
 	}
 	own := session
 	own.Target = started.Target()
+	if m.Async() && !s.Server {
+		own.DeviceFilters = []string{server.Device(), "/job:" + serverJob}
+	}
 	m.session = &own
-	return m, nil
+	if m.Async() {
+		m.board, err = newBoard(s, m.session)
+	}
+	return m, err
 }
 
 // Session returns the options of sessions on this process's server.
 func (m *Member) Session() *tfbridge.SessionOptions { return m.session }
 
-// Replica returns what a step of training needs to know of the cluster.
+// Async reports whether the processes train by parameter servers: each changes the variables
+// whenever it has derivatives. Otherwise they make each step together.
+func (m *Member) Async() bool { return len(m.Servers) > 0 }
+
+// Replica returns what a step of training by all-reduce needs to know of the cluster; nil
+// with parameter servers.
 func (m *Member) Replica() *trainstep.Replica {
+	if m.Async() {
+		return nil
+	}
 	return &trainstep.Replica{Rank: m.Rank, Size: len(m.Workers), Timeout: m.options.Timeout}
 }
 
@@ -117,11 +138,32 @@ func (m *Member) Compare(ctx context.Context, facts map[string]string) error {
 			}
 		}
 		if differ != nil {
-			return millrace.Errorf(millrace.ErrConfig, "worker %d (%s) has another %s than worker 0 (%s): all processes of a training need the same config, data and program",
-				rank, m.Workers[rank], strings.Join(differ, ", "), m.Workers[0])
+			return m.differs(rank, differ)
 		}
 	}
 	return nil
+}
+
+// differs is the error about a process that would train something else.
+func (m *Member) differs(rank int, keys []string) error {
+	return millrace.Errorf(millrace.ErrConfig, "worker %d (%s) has another %s than worker 0 (%s): all processes of a training need the same config, data and program",
+		rank, m.Workers[rank], strings.Join(keys, ", "), m.Workers[0])
+}
+
+// Failed reports whether an error of a run means that another process is gone, and is not of
+// class ErrPeer yet. TensorFlow reports that in several ways, as it stops a run wherever it was.
+func (m *Member) Failed(err error) bool {
+	var failed *tfbridge.Error
+	if !errors.As(err, &failed) || errors.Is(err, millrace.ErrPeer) {
+		return false
+	}
+	switch failed.Code {
+	case tfbridge.Cancelled, tfbridge.DeadlineExceeded, tfbridge.FailedPrecondition, tfbridge.Aborted, tfbridge.Internal, tfbridge.Unavailable:
+		return true
+	case tfbridge.NotFound:
+		return m.Async() // a server that is back has none of its variables
+	}
+	return false
 }
 
 // hash returns 64 bits of the SHA-256 of a text.

@@ -47,7 +47,7 @@ func (a *applier) slot(v Variable, kind SlotKind) Slot {
 	slot.Name = a.o.Name() + "/" + name
 	sub := a.s.SubScope(name)
 	shared := strings.TrimSuffix(sub.Prefix(), "/")
-	slot.Handle = sub.Op1("VarHandleOp", map[string]any{"dtype": slot.DType, "shape": slot.Shape, "shared_name": shared})
+	slot.Handle = sub.WithDevice(deviceOf(v.Handle)).Op1("VarHandleOp", map[string]any{"dtype": slot.DType, "shape": slot.Shape, "shared_name": shared})
 	a.addSlots(slot)
 	return slot
 }
@@ -56,11 +56,12 @@ func (a *applier) slot(v Variable, kind SlotKind) Slot {
 func (a *applier) addSlots(slots ...Slot) {
 	for _, slot := range slots {
 		a.result.Slots = append(a.result.Slots, slot)
-		value := scalar(a.s, slot.DType, slot.Initial)
+		s := a.on(slot.Handle).s
+		value := scalar(s, slot.DType, slot.Initial)
 		if dims := slot.Shape.Dims(); len(dims) > 0 {
-			value = graph.Fill(a.s, a.s.Const(dims), value)
+			value = graph.Fill(s, s.Const(dims), value)
 		}
-		a.initial = append(a.initial, assign(a.s, "AssignVariableOp", slot.Handle, value))
+		a.initial = append(a.initial, assign(s, "AssignVariableOp", slot.Handle, value))
 	}
 }
 
@@ -69,10 +70,10 @@ func (a *applier) updates(p place, states []*State, gradients []tfbridge.Output)
 	var all []*tfbridge.Operation
 	for i, g := range a.clip(p.s, gradients) {
 		v := *states[i]
-		v.place, v.gradient, v.assigned = p, g, nil
+		v.place, v.gradient, v.assigned = p.on(v.Handle), g, nil
 		if a.decays(v.Name) {
-			taken := graph.Mul(p.after, graph.Mul(p.after, v.Value(), v.Number(a.common.WeightDecay)), v.rate)
-			v.place = p.then(assign(p.after, "AssignSubVariableOp", v.Handle, taken))
+			taken := graph.Mul(v.after, graph.Mul(v.after, v.Value(), v.Number(a.common.WeightDecay)), v.rate)
+			v.place = v.then(assign(v.after, "AssignSubVariableOp", v.Handle, taken))
 		}
 		all = append(all, a.o.Update(&v))
 	}
@@ -98,6 +99,24 @@ func (a *applier) cond(p place, pred tfbridge.Output, then, otherwise func(p pla
 		return nil
 	}
 	return graph.NoOp(p.s, done[0].Op)
+}
+
+// on returns a place on the device of a variable: what updates a variable of a parameter
+// server runs there, and only the gradient travels.
+func (p place) on(handle tfbridge.Output) place {
+	device := deviceOf(handle)
+	if device == "" {
+		return p
+	}
+	return place{s: p.s.WithDevice(device), after: p.after.WithDevice(device)}
+}
+
+// deviceOf returns the device that a variable was placed on, "" if TensorFlow chooses.
+func deviceOf(handle tfbridge.Output) string {
+	if handle.Op == nil {
+		return ""
+	}
+	return handle.Op.Device()
 }
 
 // then returns a place whose changes wait for operations too.

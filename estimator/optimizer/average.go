@@ -15,6 +15,7 @@ func (a *applier) averaged(p place) []*tfbridge.Operation {
 	later := graph.NotEqual(s, count, s.Const(int64(0))) // the first step sets the average
 	var moved []*tfbridge.Operation
 	for _, v := range a.states {
+		s := p.on(v.Handle).after
 		momentum := graph.Mul(s, graph.Cast(s, later, v.DType), scalar(s, v.DType, cmp.Or(c.EMAMomentum, 0.99)))
 		kept := graph.Mul(s, momentum, read(s, v.average.Variable))
 		added := graph.Mul(s, graph.Sub(s, scalar(s, v.DType, 1), momentum), read(s, v.Variable))

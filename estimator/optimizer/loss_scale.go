@@ -47,12 +47,30 @@ func NewScaling(s *graph.Scope, o Optimizer) *Scaling {
 	return nil
 }
 
+// sharedDevice is the key of a scope's value: the device of variables that belong to no
+// variable of the model.
+type sharedDevice struct{}
+
+// WithShared returns a scope in which slots that belong to all variables, such as a
+// learning rate, are on a device.
+func WithShared(s *graph.Scope, device string) *graph.Scope {
+	return s.WithValue(sharedDevice{}, device)
+}
+
+// Shared returns a scope that places operations on the device of [WithShared].
+func Shared(s *graph.Scope) *graph.Scope {
+	if device, _ := s.Value(sharedDevice{}).(string); device != "" {
+		return s.WithDevice(device)
+	}
+	return s
+}
+
 // scalarSlot makes a slot that belongs to all variables.
 func scalarSlot(s *graph.Scope, name string, dt tfbridge.DataType) Slot {
 	kind := name[strings.LastIndexByte(name, '/')+1:]
 	v := Variable{Name: name, DType: dt, Shape: tfbridge.ScalarShape()}
 	sub := s.SubScope(kind)
-	v.Handle = sub.Op1("VarHandleOp", map[string]any{"dtype": dt, "shape": v.Shape, "shared_name": strings.TrimSuffix(sub.Prefix(), "/")})
+	v.Handle = Shared(sub).Op1("VarHandleOp", map[string]any{"dtype": dt, "shape": v.Shape, "shared_name": strings.TrimSuffix(sub.Prefix(), "/")})
 	return Slot{Variable: v, Kind: kind}
 }
 

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
 
 	"millrace"
 	"millrace/estimator"
@@ -29,14 +30,9 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if o == nil {
 		o = &TrainOptions{}
 	}
-	if err := r.folder.make(); err != nil {
-		return nil, err
+	if err := os.MkdirAll(string(r.folder), 0o777); err != nil {
+		return nil, folderError(string(r.folder), "make the folder: %w", reason(err))
 	}
-	grown, err := newGrowing(r)
-	if err != nil {
-		return nil, err
-	}
-	defer grown.close()
 	before, err := r.folder.Finished()
 	if err != nil {
 		return nil, err
@@ -45,24 +41,25 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked := r.Model
-	if o.Cluster != nil {
-		checked = checked.WithSession(o.Cluster.Session())
-	}
-	model, err := checked.Load()
+	model, fill, err := r.load(ctx, o.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	defer model.Close()
 	r.source = sources.train
-	w := &watch{run: r, growing: grown, model: model, scan: sources.train.Scan, hooks: o.Hooks, histogramsEvery: o.Histograms, profile: profile{wanted: o.Profile}}
+	w := &watch{run: r, model: model, scan: sources.train.Scan, hooks: o.Hooks, histogramsEvery: o.Histograms, profile: profile{wanted: o.Profile}}
 	options, err := w.options(o)
 	if err != nil {
 		return nil, err
 	}
+	options.Fill = fill
 	defer w.close()
 	result, err := estimator.TrainAndEvaluate(ctx, model, sources.train, sources.evaluate, r.root.Checkpoints(), options)
-	err = grown.last(err)
+	if o.Cluster != nil && o.Cluster.Async() {
+		if failed := o.Cluster.Leave(ctx, err); err == nil {
+			err = failed
+		}
+	}
 	if result == nil {
 		return nil, err
 	}
@@ -80,12 +77,29 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 		w.note("the run was never evaluated: its config has no evaluate")
 		err = w.failed
 	}
-	if result.Steps > 0 {
-		err = grown.last(err)
-	}
 	summary := newSummary(result, options.Loss)
 	summary.finished = before != nil && result.Steps == 0 && result.Reason != estimator.EndedByContext
 	return summary, err
+}
+
+// load loads the model: its variables are in this process, or on parameter servers. fill
+// reports that they get their values from this process.
+func (r *Run) load(ctx context.Context, c *cluster.Member) (model *estimator.Model, fill bool, err error) {
+	checked := r.Model
+	switch {
+	case c == nil:
+	case c.Async():
+		if fill, err = c.Meet(ctx); err != nil {
+			return nil, false, err
+		}
+		checked = checked.OnServers(c.Session(), c.Place, !fill)
+	default:
+		checked = checked.WithSession(c.Session())
+	}
+	if model, err = checked.Load(); err != nil && c != nil {
+		err = c.Lost(err)
+	}
+	return model, fill, err
 }
 
 // sources are the data sources of a run.
@@ -144,13 +158,10 @@ func checkBatches(p *loaders.Plan, scan *loaders.Scan, use string) error {
 
 // watch writes the events of a training into the folder, and passes them on.
 type watch struct {
-	run   *Run
-	model *estimator.Model
-	scan  *loaders.Scan // scan of the training data
-	hooks estimator.Hooks
-
-	growing *growing // where the log and the event files are written
-
+	run    *Run
+	model  *estimator.Model
+	scan   *loaders.Scan // scan of the training data
+	hooks  estimator.Hooks
 	log    *log
 	events *eventFiles
 	loss   string
@@ -179,7 +190,6 @@ func (w *watch) options(o *TrainOptions) (*estimator.TrainOptions, error) {
 	if o.Init != "" {
 		options.Init = o.Init
 	}
-	options.BeforeSave = w.growing.copy
 	options.DataKeys = []string{loaderKey, manifestKey, seedKey}
 	options.Hooks = o.Hooks
 	options.Gradients, options.Profile = o.Histograms > 0, o.Profile
@@ -206,7 +216,7 @@ func (w *watch) restored(step int64) error {
 	if err := w.run.folder.reopen(); err != nil {
 		return err
 	}
-	if w.log, err = openLog(w.run.folder, w.growing.folder, step); err != nil {
+	if w.log, err = openLog(w.run.folder, step); err != nil {
 		return err
 	}
 	w.step = step
@@ -215,7 +225,7 @@ func (w *watch) restored(step int64) error {
 			return err
 		}
 	}
-	w.events = &eventFiles{folder: w.growing.folder, step: step, most: w.growing.mostEvents()}
+	w.events = &eventFiles{folder: w.run.folder, step: step}
 	if err := w.events.hyperparameters(w.run.hyperparameters()); err != nil {
 		return err
 	}

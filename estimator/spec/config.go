@@ -15,14 +15,15 @@ type Config struct {
 	Checkpoints CheckpointsConfig `json:"checkpoints" decl:"default={}" doc:"When checkpoints are written and which of them stay."`
 	Stop        *StopConfig       `json:"stop" decl:"null" doc:"When to stop before the last step; null: never."`
 	Plateau     *PlateauConfig    `json:"reduce_lr_on_plateau" decl:"null" doc:"When to lower the learning rate, as Keras's ReduceLROnPlateau does; null: never."`
-	Cluster     *ClusterConfig    `json:"cluster" decl:"null" doc:"The processes that train together by all-reduce; null: those of TF_CONFIG, or this process alone. Each runs train with --task and --trusted-network."`
+	Cluster     *ClusterConfig    `json:"cluster" decl:"null" doc:"The processes that train together; null: the cluster of TF_CONFIG, or this process alone. Each runs train with --task and --trusted-network."`
 	Seed        *int64            `json:"seed" decl:"null" doc:"The seed of all random choices, in place of the one of the training loader. Without either a fresh one is drawn, and kept in RUN_DIR/run.json."`
 }
 
 // ClusterConfig says which processes train together.
 type ClusterConfig struct {
 	decl.Object
-	Worker  []string `json:"worker" decl:"required,nonempty,items.nonempty" doc:"The addresses of the processes, HOST:PORT, in the order of their numbers. Each takes its part of the rows of every batch; number 0 writes the checkpoints."`
+	Worker  []string `json:"worker" decl:"required,nonempty,items.nonempty" doc:"The addresses of the processes, HOST:PORT, in the order of their numbers. Each takes its part of the rows of every batch, or with ps other batches; number 0 writes the checkpoints."`
+	PS      []string `json:"ps" decl:"items.nonempty" doc:"The addresses of parameter servers, HOST:PORT, in the order of their numbers: they hold the variables, and each worker changes them whenever it has derivatives. Without it the workers train by all-reduce."`
 	Timeout float64  `json:"timeout" decl:"default=600,above=0" doc:"How many seconds a process waits for the others, at the start and in each step, before it fails."`
 }
 

@@ -40,11 +40,11 @@ func (b *Best) next(old *bestState, step int64, value, delta float64) *bestState
 	return &bestState{Step: old.Step, Value: old.Value, Since: old.Since + 1}
 }
 
-// evaluate evaluates where an evaluation is due, and reports whether this step
+// evaluate evaluates where an evaluation is due after the steps since one, and reports whether this step
 // is the best one.
-func (t *training) evaluate(ctx context.Context) (best bool, err error) {
+func (t *training) evaluate(ctx context.Context, before int64) (best bool, err error) {
 	t.state.Metrics = nil
-	due := t.step%t.o.EvaluateEvery == 0 || t.o.Steps > 0 && t.step >= t.o.Steps
+	due := crossed(before, t.step, t.o.EvaluateEvery) || t.o.Steps > 0 && t.step >= t.o.Steps
 	if !due {
 		return false, nil
 	}
@@ -53,7 +53,7 @@ func (t *training) evaluate(ctx context.Context) (best bool, err error) {
 
 // evaluateNow evaluates, and reports whether this step is the best one.
 func (t *training) evaluateNow(ctx context.Context) (best bool, err error) {
-	if t.subject.Evaluator == nil || ctx.Err() != nil {
+	if t.subject.Evaluator == nil || ctx.Err() != nil || t.peers.async() && t.peers.follow() {
 		return false, nil
 	}
 	t.evaluated = t.step

@@ -27,6 +27,13 @@ func AddArrival(s *graph.Scope, after *tfbridge.Operation) steps.NamedOutput {
 // of a cluster took for its part of the step.
 const WorkerSecondsName = "millrace/worker_seconds"
 
+// Names of the outputs of a joined signature in a training with parameter servers; see
+// trainstep.Step.
+const (
+	UpdatesName = "millrace/updates"
+	StopName    = "millrace/stop"
+)
+
 // clock adds up the time that steps take.
 type clock struct {
 	began  time.Duration // start of the current step, since epoch

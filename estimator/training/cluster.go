@@ -2,7 +2,6 @@ package training
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -21,8 +20,26 @@ func (o *Options) Replica() *trainstep.Replica {
 	return o.Cluster.Replica()
 }
 
+// Servers returns what a step needs to know of parameter servers; nil without.
+func (o *Options) Servers() *trainstep.Servers {
+	if o.Cluster == nil {
+		return nil
+	}
+	return o.Cluster.ServersOfStep()
+}
+
 // peers are the processes that train together; none if this one trains alone.
-type peers struct{ *cluster.Member }
+type peers struct {
+	*cluster.Member
+	fill bool // the parameter servers have no variables yet, or lost them, and this process sets them
+}
+
+// async reports whether the processes train by parameter servers.
+func (p peers) async() bool { return p.Member != nil && p.Async() }
+
+// keeps reports whether the variables must stay as they are, because parameter servers have
+// them already.
+func (p peers) keeps() bool { return p.async() && !p.fill }
 
 // follow reports whether another process writes the checkpoints.
 func (p peers) follow() bool { return p.Member != nil && p.Rank > 0 }
@@ -35,18 +52,51 @@ func (p peers) agree(ctx context.Context, step int64, facts map[string]string) e
 	return p.error(step, p.Compare(ctx, facts))
 }
 
-// error is the error of a run that needs the other processes. TensorFlow reports in several
-// ways that one is gone, as it stops a step wherever it was.
-func (p peers) error(step int64, err error) error {
-	var failed *tfbridge.Error
-	if p.Member == nil || !errors.As(err, &failed) {
-		return err
+// begin waits for the others, and makes sure that all are about to train the same. With
+// parameter servers it returns the number of steps that all have made.
+func (p peers) begin(ctx context.Context, step int64, facts map[string]string) (int64, error) {
+	if !p.async() {
+		return step, p.agree(ctx, step, facts)
 	}
-	switch failed.Code {
-	case tfbridge.Cancelled, tfbridge.DeadlineExceeded, tfbridge.FailedPrecondition, tfbridge.Aborted, tfbridge.Internal, tfbridge.Unavailable:
-		return millrace.Errorf(millrace.ErrPeer, "after step %d, %s: another process of the cluster failed or did not answer; start all processes again, and they continue from the last checkpoint: %w", step, &p.Spec, err)
+	return p.Begin(ctx, facts, p.fill, step)
+}
+
+// end returns when all processes have made their last step: all variables then have their last
+// values. It notes which have not come so far, and lets them continue unless stop is set.
+func (p peers) end(ctx context.Context, stop bool, note func(string)) error {
+	if !p.async() || p.Rank > 0 {
+		return nil
+	}
+	if stop {
+		if err := p.Stop(ctx); err != nil {
+			return err
+		}
+	}
+	notes, err := p.WaitLeft(ctx)
+	for _, text := range notes {
+		note(text)
 	}
 	return err
+}
+
+// updates returns the number of steps of all processes after the step of a batch, and whether
+// the training is to end; ok is false without parameter servers.
+func (p peers) updates(batch *steps.Batch) (n int64, stop, ok bool) {
+	t := batch.Tensor(UpdatesName)
+	if t == nil {
+		return 0, false, false
+	}
+	n, _ = t.Value().(int64)
+	flag, _ := batch.Tensor(StopName).Value().(int64)
+	return n, flag != 0, true
+}
+
+// error is the error of a run that needs the other processes.
+func (p peers) error(step int64, err error) error {
+	if p.Member == nil || !p.Failed(err) {
+		return err
+	}
+	return millrace.Errorf(millrace.ErrPeer, "after step %d, %s: another process of the cluster failed or did not answer; start all processes again, and they continue from the last checkpoint: %w", step, &p.Spec, err)
 }
 
 // seconds returns how long each process took for its part of a step, by rank; nil without

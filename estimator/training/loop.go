@@ -25,6 +25,9 @@ func (t *training) loop(ctx context.Context) error {
 		return nil
 	}
 	run := &steps.Options{State: t.position, PrepareSave: true}
+	if t.peers.async() {
+		run.Share = steps.Share{Of: int64(len(t.peers.Workers)), Rank: int64(t.peers.Rank)}
+	}
 	if wanted, before := t.o.Profile, t.step; wanted != nil {
 		run.Trace = func(step int64) bool { return wanted.contains(before + step) }
 	}
@@ -35,7 +38,7 @@ func (t *training) loop(ctx context.Context) error {
 	// the position of the input would be unknown.
 	for batch, err := range t.subject.Run(context.WithoutCancel(ctx), run) {
 		if err != nil {
-			return t.peers.error(t.step, err)
+			return err
 		}
 		if err := t.afterStep(ctx, batch); err != nil || t.result.Reason != "" {
 			return err
@@ -45,7 +48,7 @@ func (t *training) loop(ctx context.Context) error {
 		}
 	}
 	t.result.Reason, t.state.DataEnded = EndedByData, true
-	return nil
+	return t.peers.end(ctx, false, t.note)
 }
 
 // beforeStep calls the hook and starts the clock.
@@ -62,8 +65,16 @@ func (t *training) beforeStep() error {
 // afterStep logs, evaluates and saves after a step as the options require, and sets the
 // reason after the last step.
 func (t *training) afterStep(ctx context.Context, batch *steps.Batch) error {
+	before := t.step
 	t.step++
-	t.state.Examples += batch.Rows()
+	updates, stop, async := t.peers.updates(batch)
+	if async {
+		t.step = max(updates, t.step)
+	}
+	if t.o.Steps > 0 {
+		t.step = min(t.step, t.o.Steps) // the other processes have made steps meanwhile
+	}
+	t.state.Examples += batch.Rows() * (t.step - before) // the other processes' batches are as large
 	arrived, _ := scalar(batch.Tensor(arrivalName))
 	workers, err := t.peers.seconds(batch)
 	if err != nil {
@@ -81,32 +92,45 @@ func (t *training) afterStep(ctx context.Context, batch *steps.Batch) error {
 			return err
 		}
 	}
-	if err := t.log(step); err != nil {
+	if err := t.log(step, before); err != nil {
 		return err
 	}
-	best, err := t.evaluate(ctx)
+	if t.o.Steps > 0 && t.step >= t.o.Steps {
+		t.result.Reason = EndedBySteps
+		if async {
+			if err := t.peers.end(ctx, true, t.note); err != nil {
+				return err
+			}
+		}
+	}
+	best, err := t.evaluate(ctx, before)
 	if err != nil {
 		return err
 	}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && t.result.Reason == "":
 		t.result.Reason = EndedByContext
-	case t.o.Steps > 0 && t.step >= t.o.Steps:
-		t.result.Reason = EndedBySteps
-	case t.stopped():
+	case t.result.Reason == "" && (t.stopped() || stop):
 		t.result.Reason = EndedByStop
+		if err := t.peers.end(ctx, true, t.note); err != nil {
+			return err
+		}
 	}
-	if best || t.step%t.o.CheckpointEvery == 0 || t.result.Reason != "" {
+	if best || crossed(before, t.step, t.o.CheckpointEvery) || t.result.Reason != "" {
 		return t.save(context.WithoutCancel(ctx), batch, best)
 	}
 	return t.reportSaved(t.saver.finished())
 }
 
+// crossed reports whether a multiple of a number is after one step and not after another. With
+// parameter servers a process sees only some of the steps.
+func crossed(before, after, every int64) bool { return before/every != after/every }
+
 // scalars returns the scalar outputs of a step that are numbers.
 func (t *training) scalars(batch *steps.Batch) map[string]float64 {
 	values := map[string]float64{}
 	for _, name := range batch.Names() {
-		if name == arrivalName || name == WorkerSecondsName || strings.HasPrefix(name, GradientsPrefix) {
+		if name == arrivalName || name == WorkerSecondsName || name == UpdatesName || name == StopName || strings.HasPrefix(name, GradientsPrefix) {
 			continue
 		}
 		if v, ok := scalar(batch.Tensor(name)); ok {
@@ -119,7 +143,7 @@ func (t *training) scalars(batch *steps.Batch) map[string]float64 {
 // log adds up the scalars of a step, and reports the steps since the last report. The sums are
 // part of checkpoints, so that a resumed training reports the means of one that was not
 // stopped.
-func (t *training) log(s *Step) error {
+func (t *training) log(s *Step, before int64) error {
 	if t.state.Sums == nil {
 		t.state.Sums = map[string]sum{}
 	}
@@ -128,7 +152,7 @@ func (t *training) log(s *Step) error {
 			t.state.Sums[name] = t.state.Sums[name].plus(v, float64(s.Batch.Rows()))
 		}
 	}
-	if t.step%t.o.LogEvery != 0 {
+	if !crossed(before, t.step, t.o.LogEvery) {
 		return nil
 	}
 	p := t.clock.mark()

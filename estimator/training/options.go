@@ -67,12 +67,12 @@ type Options struct {
 	// it trains alone. It needs an Objective, and the model's session must be the cluster's.
 	// All processes restore the checkpoints in the same folder, and rank 0 writes them. A
 	// process that fails or does not come is an error of class millrace.ErrPeer.
+	//
+	// With parameter servers each process takes other batches, Steps counts the steps of all
+	// processes, and rank 0 alone evaluates. The variables are on the servers. Fill reports
+	// that this process sets them; it is what the cluster's Meet returned.
 	Cluster *cluster.Member
-
-	// BeforeSave is called before each checkpoint is written, by the goroutine that writes it:
-	// what the log has of the steps so far must last as long as the checkpoint. An error ends
-	// the training. May be nil.
-	BeforeSave func() error
+	Fill    bool
 
 	Hooks Hooks
 }
@@ -142,6 +142,8 @@ func (o *Options) check(evaluates bool) error {
 		return millrace.Errorf(millrace.ErrConfig, "to evaluate between steps, give both a source and TrainOptions.Evaluate")
 	case o.Cluster != nil && o.Objective == nil:
 		return millrace.Errorf(millrace.ErrConfig, "several processes train by the mean of their derivatives, which needs a loss of some type and an optimizer; a signature that changes the variables itself cannot be shared")
+	case o.Cluster != nil && o.Cluster.Async() && o.Objective.Optimizer.Settings().UseEMA:
+		return millrace.Errorf(millrace.ErrConfig, "use_ema with parameter servers: an evaluation puts the averages in the variables' place, and the other processes would train those; train by all-reduce")
 	case !evaluates && (o.Best != nil || o.Stop != nil || o.Plateau != nil):
 		return millrace.Errorf(millrace.ErrConfig, "a best checkpoint, an early stop and a plateau need an evaluation")
 	}

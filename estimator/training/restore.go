@@ -24,10 +24,12 @@ func (t *training) restore() error {
 	for _, damaged := range skipped {
 		t.note(fmt.Sprintf("skipped: %v", damaged))
 	}
+	if c == nil && t.peers.keeps() {
+		return nil
+	}
 	if c == nil {
 		return t.initialize()
 	}
-	defer c.Close()
 	changed := c.ChangedJob(t.job(), t.o.Parts)
 	if err := c.RefuseChanges(changed, slices.Concat(t.o.AllowChanged, t.o.FreeKeys)); err != nil {
 		return err
@@ -35,8 +37,10 @@ func (t *training) restore() error {
 	for _, change := range c.ChangedSettings(t.o.Settings) {
 		t.note("the last bits of the result may differ: " + change.Text())
 	}
-	if err := t.restoreValues(c, changed); err != nil {
-		return err
+	if !t.peers.keeps() {
+		if err := t.restoreValues(c, changed); err != nil {
+			return err
+		}
 	}
 	t.step = c.Info.Step
 	if err := json.Unmarshal(c.Info.State, &t.state); err != nil {

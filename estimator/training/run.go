@@ -18,15 +18,22 @@ func Run(ctx context.Context, dir string, o *Options, evaluates bool, join func(
 	if o == nil {
 		o = &Options{}
 	}
-	t := &training{o: o.withDefaults(), dir: dir, peers: peers{o.Cluster}}
+	t := &training{o: o.withDefaults(), dir: dir, peers: peers{o.Cluster, o.Fill}}
 	defer t.close()
+	result, err := train(ctx, t, evaluates, join)
+	return result, t.peers.error(t.step, err)
+}
+
+// train is Run without what failures of other processes mean.
+func train(ctx context.Context, t *training, evaluates bool, join func(o *Options) (*Subject, error)) (*Result, error) {
 	if err := t.prepare(evaluates, join); err != nil {
 		return nil, err
 	}
 	if err := t.restore(); err != nil {
 		return nil, err
 	}
-	if err := t.peers.agree(ctx, t.step, t.facts()); err != nil {
+	var err error
+	if t.step, err = t.peers.begin(ctx, t.step, t.facts()); err != nil {
 		return nil, err
 	}
 	if err := t.announce(); err != nil {
@@ -78,9 +85,12 @@ func (t *training) prepareValues() (err error) {
 			dtype.TensorSpec{Name: savedmodel.ObjectGraphKey, DType: dtype.String, Shape: dtype.ScalarShape()},
 			dtype.TensorSpec{Name: checkpoint.SaveCounter, DType: dtype.Int64, Shape: dtype.ScalarShape()})
 	}
-	t.saver = newSaver(t.store, t.o.BeforeSave)
+	t.saver = newSaver(t.store)
 	// The first run of anything in a session takes tens of milliseconds. So make it
 	// now: otherwise the first checkpoint would delay the steps.
+	if t.peers.keeps() {
+		return nil
+	}
 	read, err := t.subject.Values.Read()
 	checkpoint.CloseTensors(read)
 	if err == nil && bytesOf(t.subject.Values.Specs()) >= largeVariables {

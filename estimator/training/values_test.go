@@ -143,7 +143,7 @@ func TestClock(t *testing.T) {
 
 // A process is slow if the others wait for it for a part of the time that counts.
 func TestSlowWorker(t *testing.T) {
-	p := peers{&cluster.Member{Spec: cluster.Spec{Workers: []string{"a:1", "b:2", "c:3"}}}}
+	p := peers{Member: &cluster.Member{Spec: cluster.Spec{Workers: []string{"a:1", "b:2", "c:3"}}}}
 	tests := map[string]struct {
 		seconds []float64
 		total   time.Duration

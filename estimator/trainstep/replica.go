@@ -271,7 +271,10 @@ func floating(dt tfbridge.DataType) bool {
 // replicaSeed returns the seed of a replica's random operations: processes that drop the
 // same units would train on fewer of them.
 func (o *Options) replicaSeed() int64 {
-	if o.Replica.alone() {
+	switch {
+	case o.Servers != nil:
+		return o.Seed + int64(o.Servers.Rank)<<32
+	case o.Replica.alone():
 		return o.Seed
 	}
 	return o.Seed + int64(o.Replica.Rank)<<32

@@ -33,6 +33,7 @@ type Options struct {
 	Seed            int64               // seeds random operations of the signature to which the model gives no seed
 
 	Replica *Replica // this process among those that train together; nil: it trains alone
+	Servers *Servers // parameter servers that hold the variables; nil: there are none
 
 	// Select reports whether to train a variable; nil: all variables. Only variables of
 	// floating point on which the loss depends are trained.
@@ -80,6 +81,9 @@ type Step struct {
 	// WorkerSeconds are the seconds that each process of a Replica took for its own
 	// derivatives, by rank: float32. Unset for a process that trains alone.
 	WorkerSeconds tfbridge.Output
+	// Updates and Stop are int64 scalars of a training with Servers: the steps of all
+	// processes so far, with this one, and 1 when the training is to end. Unset without.
+	Updates, Stop tfbridge.Output
 	// Unrepeatable are random operations whose state no checkpoint has, by name.
 	Unrepeatable []string
 }
@@ -96,6 +100,9 @@ func Add(s *graph.Scope, o *Options) *Step {
 		return nil
 	}
 	b := &builder{s: s, o: o, names: slices.Sorted(maps.Keys(o.Outputs)), step: &Step{Outputs: map[string]tfbridge.Output{}}}
+	if o.Servers != nil {
+		b.s = optimizer.WithShared(s, o.Servers.Device)
+	}
 	for _, add := range []func() error{b.check, b.shareBatch, b.open, b.loss, b.train, b.update} {
 		err := add()
 		if err == nil {
@@ -170,7 +177,7 @@ func (b *builder) open() error {
 func (b *builder) counter(scope, name string) optimizer.Variable {
 	s := b.s.SubScope(scope)
 	attrs := map[string]any{"dtype": tfbridge.Int64, "shape": tfbridge.ScalarShape(), "shared_name": s.Prefix() + "count"}
-	return optimizer.Variable{Name: name, Handle: s.Op1("VarHandleOp", attrs), DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
+	return optimizer.Variable{Name: name, Handle: optimizer.Shared(s).Op1("VarHandleOp", attrs), DType: tfbridge.Int64, Shape: tfbridge.ScalarShape()}
 }
 
 // loss adds the losses, without the squares of the variables.
@@ -326,6 +333,9 @@ func (b *builder) update() error {
 		reset = append(reset, b.set(b.step.Drawn, 0))
 	} else {
 		b.step.Drawn.Handle = tfbridge.Output{}
+	}
+	if b.o.Servers != nil {
+		changed = append(changed, b.countTogether(changed))
 	}
 	b.step.Op, b.step.Reset = graph.NoOp(b.s, changed...), graph.NoOp(b.s, reset...)
 	return nil

@@ -12,6 +12,9 @@ type Options struct {
 	Fetch []NamedOutput // nil: Input.Tensors
 	Steps int64         // number of steps of the run; 0: until the data ends
 
+	// Share is the part of the batches that the steps take; the zero value: all.
+	Share Share
+
 	Ahead    int         // steps made before the consumer requests them; 0: 1
 	OnDemand bool        // a step is made when the consumer requests it, never ahead: for steps that change variables
 	Lock     sync.Locker // held while a step is made; nil: none

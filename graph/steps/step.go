@@ -21,6 +21,7 @@ type run struct {
 	calls  threads
 	traced *tfbridge.Callable // the step with a trace; nil: no step is traced
 	rowsOf int                // index of the fetch whose first dimension is the rows of a batch
+	skip   *tfbridge.Callable // takes a batch of another process; nil: there are none
 	pass   Pass
 	steps  int64 // number of steps made
 
@@ -108,6 +109,11 @@ func (r *run) prepare() error {
 	if r.calls.inline, err = prepare(tfbridge.RunOptions{Inline: true}); err != nil {
 		return err
 	}
+	if r.o.Share.Of > 1 {
+		if err := r.prepareSkip(); err != nil {
+			return err
+		}
+	}
 	// Without a model a step only takes a batch. With collective operations, threads of TensorFlow's
 	// server run the step.
 	if r.o.Gate != nil && r.o.CollectiveKey == 0 {
@@ -125,6 +131,11 @@ func (r *run) prepare() error {
 func (r *run) step(ctx context.Context) (*Batch, error) {
 	if r.o.Steps > 0 && r.steps >= r.o.Steps {
 		return nil, io.EOF
+	}
+	for range r.o.Share.skips(r.steps) {
+		if err := r.skipBatch(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for {
 		values, err := r.pass.Next(ctx)
@@ -240,18 +251,27 @@ func (r *run) countRows(tensors []*tfbridge.Tensor) (int64, error) {
 	counted := tensors[r.rowsOf]
 	if r.rowsOf == len(r.names) { // this fetch only counts rows
 		defer counted.Close()
-		if r.pipe.input.Rows.Op != nil {
-			rows, err := tfbridge.View[int64](counted)
-			if err != nil {
-				return 0, err
-			}
-			return rows[0], nil
-		}
+		return r.rowsIn(counted)
 	}
 	if shape := counted.Shape(); len(shape) > 0 {
 		return shape[0], nil
 	}
 	return 1, nil
+}
+
+// rowsIn returns the number of rows, given a tensor that was fetched only for that.
+func (r *run) rowsIn(counted *tfbridge.Tensor) (int64, error) {
+	if r.pipe.input.Rows.Op == nil {
+		if shape := counted.Shape(); len(shape) > 0 {
+			return shape[0], nil
+		}
+		return 1, nil
+	}
+	rows, err := tfbridge.View[int64](counted)
+	if err != nil {
+		return 0, err
+	}
+	return rows[0], nil
 }
 
 // failed classifies the failure of a step. Nil means that the step is to be repeated.

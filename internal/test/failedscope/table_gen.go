@@ -3678,6 +3678,7 @@ var types = []any{
 	(*graph.Spec)(nil),
 	(*graph.StridedSliceOptions)(nil),
 	(*graph.Tensor)(nil),
+	(*graph.VariableSize)(nil),
 	(*graph.WhileOptions)(nil),
 	(*datapipeline.Batching)(nil),
 	(*datapipeline.Chunking)(nil),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"millrace"
 	"millrace/estimator/metrics"
 	"millrace/estimator/run"
+	"millrace/internal/base/regularfile"
 )
 
 // Run is the content of a RUN_DIR.
@@ -72,12 +74,12 @@ func (r *Run) Steps() int64 {
 // Read reads a RUN_DIR.
 func Read(dir string) (*Run, error) {
 	folder := run.Folder(dir)
-	text, err := folder.ConfigText()
-	if err != nil {
-		return nil, err
-	}
-	if text == nil {
+	text, err := regularfile.ReadFile(folder.Config(), regularfile.TextBytes)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fileError(dir, "the folder is no run: it has no %s", filepath.Base(folder.Config()))
+	}
+	if err != nil {
+		return nil, fileError(folder.Config(), "read: %w", err)
 	}
 	var config bytes.Buffer
 	if err := json.Indent(&config, text, "", "  "); err != nil {

@@ -1,9 +1,7 @@
 package estimate
 
 import (
-	"slices"
-	"strconv"
-	"strings"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,29 +19,20 @@ type clusterFlags struct {
 
 // add adds the flags to a command.
 func (f *clusterFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.task, "task", "", "which of the config's cluster this process is, as `worker:N`; default: what TF_CONFIG says")
+	c.Flags().StringVar(&f.task, "task", "", "which of the config's cluster this process is, as `worker:N` or ps:N; default: what TF_CONFIG says")
 	c.Flags().BoolVar(&f.trusted, "trusted-network", false, "train with other processes: whoever reaches this process's port can run code in it")
 }
 
-// taskPrefix begins the value of --task.
-const taskPrefix = "worker:"
-
-// rank returns the number of this process among those that train together. s is the content of
-// TF_CONFIG, nil if that names no cluster.
-func (f *clusterFlags) rank(s *cluster.Spec) (int, error) {
+// parsed returns the number of this process among those that train together, and whether it is a
+// parameter server. s is the content of TF_CONFIG, nil if that names no cluster.
+func (f *clusterFlags) parsed(s *cluster.Spec) (rank int, server bool, err error) {
 	switch {
 	case f.task != "":
+		return cluster.ParseTask(f.task)
 	case s == nil:
-		return 0, nil
-	default:
-		return s.Rank, nil
+		return 0, false, nil
 	}
-	text, ok := strings.CutPrefix(f.task, taskPrefix)
-	n, err := strconv.Atoi(text)
-	if !ok || err != nil || n < 0 {
-		return 0, millrace.Errorf(millrace.ErrConfig, "--task is %q; it is worker:N, where N is from 0", f.task)
-	}
-	return n, nil
+	return s.Rank, s.Server, nil
 }
 
 // of returns the processes that train together, nil if this one trains alone. The
@@ -54,25 +43,27 @@ func (f *clusterFlags) of(r *run.Run, s *cluster.Spec) (*cluster.Spec, error) {
 		e.File, e.Key = r.Path, "cluster"
 		return e
 	}
+	rank, server, err := f.parsed(s)
+	if err != nil {
+		return nil, err
+	}
+	own := &cluster.Spec{Rank: rank, Server: server}
 	if c := r.Config.Cluster; c != nil {
-		rank, err := f.rank(s)
+		own.Workers, own.Servers = c.Worker, c.PS
 		switch {
-		case err != nil:
-			return nil, err
-		case s != nil && (!slices.Equal(s.Workers, c.Worker) || rank != s.Rank):
-			return nil, at("the config and TF_CONFIG contradict each other: %q, and this is %s; %q, and this is %s", c.Worker, taskPrefix+strconv.Itoa(rank), s.Workers, taskPrefix+strconv.Itoa(s.Rank))
+		case s != nil && !s.Same(own):
+			return nil, at("the config and TF_CONFIG contradict each other: worker %q, ps %q, and this is %s; worker %q, ps %q, and this is %s", c.Worker, c.PS, own.Task(), s.Workers, s.Servers, s.Task())
 		case s == nil && f.task == "":
-			return nil, at("name the process that this is with --task worker:0 to worker:%d", len(c.Worker)-1)
-		case rank >= len(c.Worker):
-			return nil, at("--task is worker:%d, and there are %d workers, numbered from 0", rank, len(c.Worker))
+			return nil, at("name the process that this is with --task worker:0 to worker:%d%s", len(c.Worker)-1, serverTasks(c.PS))
 		}
-		if s = (&cluster.Spec{Workers: c.Worker, Rank: rank}); len(c.Worker) == 1 {
+		if err := own.Check(); err != nil {
+			return nil, at("%w", err)
+		}
+		if s = own; s.Alone() {
 			s = nil
 		}
-	} else if rank, err := f.rank(s); err != nil {
-		return nil, err
-	} else if s != nil && rank != s.Rank {
-		return nil, at("--task and TF_CONFIG contradict each other: this is %s, and this is %s", f.task, taskPrefix+strconv.Itoa(s.Rank))
+	} else if s != nil && (rank != s.Rank || server != s.Server) {
+		return nil, at("--task and TF_CONFIG contradict each other: this is %s, and this is %s", f.task, s.Task())
 	} else if f.task != "" && s == nil {
 		return nil, at("--task is %s, and there is no cluster: neither the config nor TF_CONFIG names one", f.task)
 	}
@@ -86,6 +77,14 @@ func (f *clusterFlags) of(r *run.Run, s *cluster.Spec) (*cluster.Spec, error) {
 		return nil, at("%s would listen on every interface, without encryption or authentication, and run what anybody sends; close the ports to all but the cluster's machines and add --trusted-network", s)
 	}
 	return s, nil
+}
+
+// serverTasks returns what --task may be besides a worker.
+func serverTasks(servers []string) string {
+	if len(servers) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", or ps:0 to ps:%d", len(servers)-1)
 }
 
 // joinCluster starts the server of this process, and returns nil if it trains alone.

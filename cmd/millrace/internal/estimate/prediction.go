@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"path/filepath"
+	"slices"
 
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/dtype"
@@ -29,17 +30,16 @@ type prediction struct {
 func inputs(plan *loaders.Plan, model string) []string {
 	list := []string{plan.Path, plan.ManifestPath, model}
 	if plan.ListPath == "" {
-		folder := filepath.Dir
-		if remote.IsURL(plan.ManifestPath) {
-			folder = remote.Dir
+		if !remote.IsURL(plan.ManifestPath) {
+			list = append(list, filepath.Dir(plan.ManifestPath)) // the dataset's folder
 		}
-		return append(list, folder(plan.ManifestPath)) // the dataset's folder
+		return slices.DeleteFunc(list, remote.IsURL)
 	}
 	list = append(list, plan.ListPath)
 	for _, f := range plan.Files {
 		list = append(list, f.Path)
 	}
-	return list
+	return slices.DeleteFunc(list, remote.IsURL)
 }
 
 // columns returns the columns of the output, as far as they are known.

@@ -20,7 +20,6 @@ import (
 	"millrace/internal/base/figures"
 	"millrace/internal/base/machine"
 	"millrace/internal/base/terminal"
-	"millrace/remote"
 )
 
 // trainFlags are the flags of train.
@@ -60,13 +59,11 @@ with another loss, optimizer or other variables, is refused with what differs.
 head continues with all layers. The learning rate may always differ. Notes in
 log.ndjson say what changed.
 
-RUN_DIR may be a URL of s3://, gs:// or az://. The log is copied there before
-each checkpoint, and every 30 s.
-
 One process at a time trains in a folder, or the processes of the config's
 cluster or of TF_CONFIG train together: each runs this command with its own
 --task, and takes its part of every batch. If one fails, the others end with
-exit code 8. Start all again, or give all --restarts N.
+exit code 8. Start all again, or give all --restarts N. With parameter servers,
+which run it with --task ps:N, each worker takes other batches.
 
 A loss that is not finite ends the run with exit code 4. The checkpoints before
 it stay.
@@ -96,7 +93,7 @@ result depends on the order of threads are not used.`,
 	flags.cluster.add(c)
 	flags.quarantine.Add(c, "default: quarantine.ndjson in RUN_DIR")
 	f := c.Flags()
-	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run, which is made if there is none, or a URL such as s3://BUCKET/RUN")
+	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run; it is made if there is none")
 	f.Int64Var(&flags.steps, "steps", 0, "end after step `N` instead of the config's train.steps")
 	f.StringVar(&flags.init, "init", "", "begin with `WEIGHTS`, in place of init in the config: a SavedModel, a checkpoint, a .weights.h5, .keras or .safetensors file")
 	f.StringSliceVar(&flags.changed, "allow-changed", nil, "go on although `KEY,...` differ from the checkpoint: model, signature, loss, variables, optimizer, loader, manifest or seed")
@@ -114,9 +111,12 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 	if err != nil {
 		return err
 	}
-	rank, err := flags.cluster.rank(named)
+	rank, server, err := flags.cluster.parsed(named)
 	if err != nil {
 		return err
+	}
+	if server {
+		rank = 0 // the rank of run.Options is a worker's
 	}
 	p.Warm()
 	r, problems, err := run.Open(config, flags.dir, &run.Options{
@@ -140,6 +140,10 @@ func (p *program) train(ctx context.Context, config string, flags *trainFlags) e
 	member, err := joinCluster(r, members)
 	if err != nil {
 		return err
+	}
+	if member != nil && member.Server {
+		p.Warn("%s holds variables until worker 0 ends the training", &member.Spec)
+		return member.Serve(ctx)
 	}
 	o := &run.TrainOptions{
 		Steps: flags.steps, Init: flags.init, AllowChanged: flags.changed, Histograms: flags.histograms,
@@ -182,10 +186,8 @@ var continuation = map[string]string{
 // model, a checkpoint to begin with, and the folder of the run, which confineTraining
 // makes.
 func (p *program) confineTraining(r *run.Run, flags *trainFlags, members *cluster.Spec) error {
-	if !remote.IsURL(flags.dir) {
-		if err := os.MkdirAll(flags.dir, 0o777); err != nil {
-			return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
-		}
+	if err := os.MkdirAll(flags.dir, 0o777); err != nil {
+		return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
 	}
 	needs := cli.LoaderNeeds(r.TrainPlan, r.EvaluatePlan)
 	needs.Read = append(needs.Read, append(checkpointPaths(cmp.Or(flags.init, r.InitPath())), r.ModelDir, r.Path)...)
@@ -204,9 +206,6 @@ func (p *program) confineTraining(r *run.Run, flags *trainFlags, members *cluste
 func checkpointPaths(name string) []string {
 	if name == "" || name == run.Latest || name == run.Best {
 		return nil
-	}
-	if remote.IsURL(name) {
-		return []string{name}
 	}
 	return []string{name, filepath.Dir(name)}
 }
