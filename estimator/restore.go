@@ -25,6 +25,7 @@ func (m *Model) Restore(path string) error {
 	if err != nil {
 		return err
 	}
+	defer c.Close()
 	return m.RestoreChecked(c)
 }
 

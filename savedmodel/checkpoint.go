@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"millrace/internal/base/wire"
+	"millrace/remote"
 	"millrace/savedmodel/bundle"
 	"millrace/savedmodel/modelfile"
 )
@@ -22,6 +23,25 @@ type Checkpoint struct {
 	// SHA256 is the digest of PREFIX.index, in hexadecimal. The index holds the
 	// checksum of every tensor, so the digest also covers the values.
 	SHA256 string
+
+	fetched *fetched // the copy of a checkpoint in a store, which Prefix is of; nil for others
+}
+
+// Source returns the prefix or the URL that [ReadCheckpoint] got. Errors name it.
+func (c *Checkpoint) Source() string {
+	if c.fetched != nil {
+		return c.fetched.url + "/" + filepath.Base(c.Prefix)
+	}
+	return c.Prefix
+}
+
+// Close removes the copy of a checkpoint from a URL. It does nothing for others. Without Close the
+// copy stays until the collector finds that the checkpoint is not used. Close may be called again.
+func (c *Checkpoint) Close() error {
+	if c == nil {
+		return nil
+	}
+	return c.fetched.close()
 }
 
 // ReadCheckpoint reads the index of the checkpoint whose files begin with
@@ -29,7 +49,13 @@ type Checkpoint struct {
 // checkpoint may be Python's (tf.train.Checkpoint, tf.keras's weights in this
 // format) or Millrace's. It needs no TensorFlow. Errors are of class ErrModel;
 // errors.Is also finds ErrTruncated, ErrCorrupt or ErrIO where they apply.
+//
+// The prefix may be a URL of a store of package remote. Then ReadCheckpoint copies the files to a
+// private folder, which [Checkpoint.Close] removes.
 func ReadCheckpoint(prefix string) (*Checkpoint, error) {
+	if remote.IsURL(prefix) {
+		return readCheckpointURL(prefix)
+	}
 	in, err := modelfile.Open(filepath.Dir(prefix))
 	if err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package savedmodel
 import (
 	"context"
 	"errors"
+	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,7 +15,7 @@ import (
 	"millrace/remote"
 )
 
-// fetched is a copy of a SavedModel in a store, in a private folder. So the files that were
+// fetched is a copy of a SavedModel or a checkpoint in a store, in a private folder. So the files that were
 // checked are the files that TensorFlow reads, whatever the store gives later.
 type fetched struct {
 	url    string
@@ -46,6 +48,28 @@ func readURL(url string, o *Options) (*Model, error) {
 	return m, nil
 }
 
+// readCheckpointURL copies the files of a checkpoint in a store, and reads the copies.
+func readCheckpointURL(prefix string) (*Checkpoint, error) {
+	folder, err := scratch.New()
+	if err != nil {
+		return nil, (&Stage{}).failed(err)
+	}
+	base := path.Base(prefix)
+	f := &fetched{url: strings.TrimSuffix(prefix, "/"+base), folder: folder}
+	_, err = remote.DownloadFiles(context.Background(), prefix+".", folder.Path)
+	var c *Checkpoint
+	if err == nil {
+		c, err = ReadCheckpoint(filepath.Join(folder.Path, base))
+	}
+	if err != nil {
+		folder.Close()
+		return nil, f.explain(err)
+	}
+	c.fetched = f
+	f.clean = runtime.AddCleanup(c, func(folder *scratch.Folder) { folder.Close() }, folder)
+	return c, nil
+}
+
 // explain returns an error about a file of the copy as one about the object.
 func (f *fetched) explain(err error) error {
 	var e *millrace.Error
@@ -69,13 +93,20 @@ func (m *Model) Source() string {
 // what was loaded continues to work. It does nothing for other models. Without Close the copy
 // stays until the collector finds that the model is not used. Close may be called again.
 func (m *Model) Close() error {
-	if m == nil || m.fetched == nil {
+	if m == nil {
 		return nil
 	}
-	var err error
-	m.fetched.once.Do(func() {
-		m.fetched.clean.Stop()
-		err = m.fetched.folder.Close()
+	return m.fetched.close()
+}
+
+// close removes the copy, once.
+func (f *fetched) close() (err error) {
+	if f == nil {
+		return nil
+	}
+	f.once.Do(func() {
+		f.clean.Stop()
+		err = f.folder.Close()
 	})
 	return err
 }

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 
 	"millrace"
 	"millrace/internal/base/atomicfile"
+	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
 // failure returns an error about a file of a folder of checkpoints. An error of the
@@ -41,11 +44,56 @@ func refusal(file, format string, args ...any) *millrace.Error {
 
 // WriteFile writes a file so that it is the old one or the new one whenever the
 // process or the machine stops.
+//
+// The URL of a store may stand for the path.
 func WriteFile(path string, data []byte) error {
-	if err := atomicfile.Write(path, data, 0o666); err != nil {
+	err := atomicfile.Write(path, data, 0o666)
+	if remote.IsURL(path) {
+		return err
+	}
+	if err != nil {
 		return failure(path, "write", atomicfile.Cause(err))
 	}
 	return nil
+}
+
+// readText reads a small file, or an object.
+func readText(path string) ([]byte, error) {
+	if remote.IsURL(path) {
+		return remote.ReadFile(context.Background(), path, regularfile.TextBytes)
+	}
+	return regularfile.ReadFile(path, regularfile.TextBytes)
+}
+
+// removeFile removes a file or an object, if it is there.
+func removeFile(path string) error {
+	if remote.IsURL(path) {
+		return remote.Remove(context.Background(), path)
+	}
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return failure(path, "remove", err)
+	}
+	return nil
+}
+
+// namesIn returns the names of the files in a folder, or of the objects below a URL. A missing folder
+// has none.
+func namesIn(dir string) ([]string, error) {
+	if remote.IsURL(dir) {
+		return remote.Names(context.Background(), dir+"/")
+	}
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failure(dir, "list", err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, nil
 }
 
 // syncFile forces a file that is written to the disk.

@@ -31,7 +31,7 @@ func TestMarker(t *testing.T) {
 	if _, ok := markedStep(dir); ok {
 		t.Error("a step is marked where there is no file")
 	}
-	if err := writeMarker(dir, []int64{5, 20}); err != nil {
+	if err := (&Store{dir: dir}).writeMarker([]int64{5, 20}); err != nil {
 		t.Fatal(err)
 	}
 	if step, ok := markedStep(dir); !ok || step != 20 {

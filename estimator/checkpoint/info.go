@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
+	"millrace/remote"
 	"millrace/savedmodel"
 )
 
@@ -45,18 +43,16 @@ func base(step int64) string { return fmt.Sprintf("ckpt-%d", step) }
 var infoName = regexp.MustCompile(`^ckpt-(0|[1-9][0-9]{0,18})\.json$`)
 
 // Steps returns the steps that have a complete checkpoint in dir, from the
-// oldest to the newest. There are none where there is no folder.
+// oldest to the newest. A missing folder has none. The URL of a store may stand
+// for dir, here and in the functions below.
 func Steps(dir string) ([]int64, error) {
-	entries, err := os.ReadDir(dir)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
+	names, err := namesIn(dir)
 	if err != nil {
-		return nil, failure(dir, "list", err)
+		return nil, err
 	}
 	var steps []int64
-	for _, e := range entries {
-		if m := infoName.FindStringSubmatch(e.Name()); m != nil {
+	for _, name := range names {
+		if m := infoName.FindStringSubmatch(name); m != nil {
 			if step, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 				steps = append(steps, step)
 			}
@@ -75,15 +71,15 @@ type Checkpoint struct {
 // Errorf returns an error of class ErrCheckpoint about the checkpoint.
 func (c *Checkpoint) Errorf(format string, args ...any) *millrace.Error {
 	e := millrace.Errorf(millrace.ErrCheckpoint, format, args...)
-	e.File = c.Prefix
+	e.File = c.Source()
 	return e
 }
 
 // Load checks the checkpoint of a step in dir: whether its files are the ones that were
 // written, and every tensor matches its checksum.
 func Load(dir string, step int64) (*Checkpoint, error) {
-	name := filepath.Join(dir, base(step)+".json")
-	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
+	name := remote.Join(dir, base(step)+".json")
+	text, err := readText(name)
 	if err != nil {
 		return nil, failure(name, "read", err)
 	}
@@ -94,11 +90,11 @@ func Load(dir string, step int64) (*Checkpoint, error) {
 	if c.Info.Step != step {
 		return nil, refusal(name, "damaged: it says step %d", c.Info.Step)
 	}
-	if c.Checkpoint, err = readIndex(filepath.Join(dir, base(step))); err != nil {
+	if c.Checkpoint, err = readIndex(remote.Join(dir, base(step))); err != nil {
 		return nil, err
 	}
 	if c.SHA256 != c.Info.SHA256 {
-		return nil, refusal(c.Prefix+".index", "another file than the one that was written: its SHA-256 is %s, not %s", c.SHA256, c.Info.SHA256)
+		return nil, refusal(c.Source()+".index", "another file than the one that was written: its SHA-256 is %s, not %s", c.SHA256, c.Info.SHA256)
 	}
 	return c, nil
 }
@@ -111,7 +107,7 @@ func LoadPrefix(prefix string) (*Checkpoint, error) {
 		return nil, err
 	}
 	c := &Checkpoint{Checkpoint: read}
-	if text, err := regularfile.ReadFile(prefix+".json", regularfile.TextBytes); err == nil && json.Unmarshal(text, &c.Info) != nil {
+	if text, err := readText(c.Prefix + ".json"); err == nil && json.Unmarshal(text, &c.Info) != nil {
 		c.Info = Info{}
 	}
 	return c, nil

@@ -2,14 +2,17 @@ package checkpoint
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
-	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
 // The file "checkpoint" has TensorFlow's format: the text of a CheckpointState message,
@@ -25,14 +28,54 @@ import (
 // markerName is the name of the file.
 const markerName = "checkpoint"
 
-// writeMarker makes the newest of steps the one from which training resumes.
-func writeMarker(dir string, steps []int64) error {
+// A marker in a store has the time, too, in TensorFlow's own field. With it two processes that
+// train in one URL write different markers, by which each notices the other.
+//
+// |last_preserved_timestamp: 1764310000.123456789
+
+// marker returns the content of the file.
+func marker(steps []int64, stamp string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "model_checkpoint_path: %q\n", base(steps[len(steps)-1]))
 	for _, step := range steps {
 		fmt.Fprintf(&b, "all_model_checkpoint_paths: %q\n", base(step))
 	}
-	return WriteFile(filepath.Join(dir, markerName), b.Bytes())
+	if stamp != "" {
+		fmt.Fprintf(&b, "last_preserved_timestamp: %s\n", stamp)
+	}
+	return b.Bytes()
+}
+
+// writeMarker makes the newest of steps the one from which training resumes.
+func (s *Store) writeMarker(steps []int64) error {
+	stamp := ""
+	if s.scratch != nil {
+		now := time.Now()
+		stamp = fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond())
+	}
+	text := marker(steps, stamp)
+	if err := WriteFile(remote.Join(s.dir, markerName), text); err != nil {
+		return err
+	}
+	s.marked = text
+	return nil
+}
+
+// checkOwner returns an error if another process has written the marker of a store. A folder has
+// a lock instead.
+func (s *Store) checkOwner() error {
+	if s.scratch == nil {
+		return nil
+	}
+	name := remote.Join(s.dir, markerName)
+	now, err := readText(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !bytes.Equal(now, s.marked) {
+		return refusal(name, "another process has written it: two trainings in one URL overwrite each other's checkpoints; end one of them, and start the other again")
+	}
+	return nil
 }
 
 var markerLine = regexp.MustCompile(`(?m)^\s*model_checkpoint_path:\s*("(?:[^"\\]|\\.)*")`)
@@ -40,7 +83,7 @@ var markerLine = regexp.MustCompile(`(?m)^\s*model_checkpoint_path:\s*("(?:[^"\\
 // readMarker returns the path that the file names, as it is written there; ""
 // if there is no file or it names none.
 func readMarker(dir string) string {
-	text, err := regularfile.ReadFile(filepath.Join(dir, markerName), regularfile.TextBytes)
+	text, err := readText(remote.Join(dir, markerName))
 	if err != nil {
 		return ""
 	}
@@ -66,6 +109,12 @@ func markedStep(dir string) (step int64, ok bool) {
 // checkpoint, like Python's tf.train.latest_checkpoint, and for other paths the path
 // itself.
 func Resolve(path string) (string, error) {
+	if remote.IsURL(path) {
+		if newest := readMarker(path); newest != "" {
+			return remote.Join(path, newest), nil
+		}
+		return strings.TrimSuffix(path, ".index"), nil
+	}
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return strings.TrimSuffix(path, ".index"), nil

@@ -31,7 +31,7 @@ func (c *Checkpoint) Match(variables []dtype.TensorSpec) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	return refusal(c.Prefix, "the checkpoint is of another model: %s", list(differences))
+	return refusal(c.Source(), "the checkpoint is of another model: %s", list(differences))
 }
 
 // Tensor returns the spec of a tensor of the checkpoint.
@@ -75,7 +75,7 @@ func (c *Checkpoint) RefuseChanges(changed []Change, allowed []string) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	return refusal(c.Prefix, "the checkpoint is of another training: %s; name another folder, or allow it with --allow-changed %s",
+	return refusal(c.Source(), "the checkpoint is of another training: %s; name another folder, or allow it with --allow-changed %s",
 		list(refused), strings.Join(keys, ","))
 }
 

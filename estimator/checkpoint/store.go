@@ -1,13 +1,16 @@
 package checkpoint
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,6 +18,8 @@ import (
 	"millrace/dtype"
 	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
+	"millrace/internal/base/scratch"
+	"millrace/remote"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -42,15 +47,23 @@ import (
 // The next process removes what a killed one left: the files in .writing, and files of
 // steps without ckpt-STEP.json or newer than the step in the file "checkpoint".
 //
+// In a store the files are written in a private folder of this machine and then uploaded, in the
+// same order. Each object is whole or absent, so a reader that finds ckpt-STEP.json finds the other
+// two. A store has no locks: see checkOwner.
+//
 // On a file system like ext4, creating a file is slow if many were removed in the last
 // half minute, because it looks for a number that was not used recently. So a
 // checkpoint makes few files, and .writing stays as long as the store is open.
 
-// Store is a folder of checkpoints that this process writes. One goroutine at a
+// Store is a folder of checkpoints that this process writes, or a URL. One goroutine at a
 // time may call its methods.
 type Store struct {
-	dir    string
-	lock   *lock
+	dir     string
+	writing string          // the folder in which files are written
+	lock    *lock           // nil for a URL
+	scratch *scratch.Folder // has the folder writing; nil for a folder
+	marked  []byte          // the marker of a URL, as this process has written or found it
+
 	writer *writer
 	specs  []dtype.TensorSpec
 	saved  int64 // the step of the last checkpoint that Save wrote; -1: none
@@ -58,16 +71,13 @@ type Store struct {
 
 // Open makes the folder if there is none, locks it against other processes, checks that
 // files can be written in it, and removes what a killed process left. The caller closes
-// it.
+// it. The URL of a store may stand for the folder. It has no lock, so do not open one twice.
 func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, failure(dir, "make folder", err)
-	}
-	l, err := acquire(dir)
+	s := &Store{dir: dir, writing: filepath.Join(dir, writingName), saved: -1}
+	err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, lock: l, saved: -1}
 	err = s.sweep()
 	if err == nil {
 		err = s.probe()
@@ -79,17 +89,44 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
+// acquire makes the folder and locks it. For a URL it makes a private folder, and remembers who
+// has written there.
+func (s *Store) acquire() (err error) {
+	if remote.IsURL(s.dir) {
+		s.dir = strings.TrimSuffix(s.dir, "/")
+		if s.marked, err = readText(remote.Join(s.dir, markerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if s.scratch, err = scratch.New(); err != nil {
+			return failure(s.dir, "make a private folder", err)
+		}
+		s.writing = filepath.Join(s.scratch.Path, writingName)
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return failure(s.dir, "make folder", err)
+	}
+	s.lock, err = acquire(s.dir)
+	return err
+}
+
 // probe checks at the start whether files can be written, so that the error does not
 // come only with the first checkpoint.
 func (s *Store) probe() error {
-	dir := filepath.Join(s.dir, writing)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return failure(dir, "make folder", err)
+	if err := os.MkdirAll(s.writing, 0o777); err != nil {
+		return failure(s.writing, "make folder", err)
 	}
-	probe := filepath.Join(dir, "probe")
-	defer os.Remove(probe)
-	return WriteFile(probe, []byte("probe"))
+	probe := filepath.Join(s.writing, probeName)
+	if s.scratch != nil {
+		probe = remote.Join(s.dir, probeName)
+	}
+	if err := WriteFile(probe, []byte("probe")); err != nil {
+		return err
+	}
+	return removeFile(probe)
 }
+
+const probeName = "probe"
 
 // Dir returns the folder.
 func (s *Store) Dir() string { return s.dir }
@@ -118,23 +155,28 @@ func (s *Store) Save(c *Content, keep Keep) error {
 	if s.saved == step {
 		return nil
 	}
+	if err := s.checkOwner(); err != nil {
+		return err
+	}
 	if err := s.remove(step); err != nil {
 		return err
 	}
-	dir := filepath.Join(s.dir, writing)
-	err := s.write(dir, c)
+	err := s.write(s.writing, c)
 	if err == nil {
-		err = publish(dir, s.dir, step)
+		err = s.publish(step)
 	}
 	if err != nil {
-		os.RemoveAll(dir) // the reason for the failure may be a full disk
+		os.RemoveAll(s.writing) // the reason for the failure may be a full disk
 		return err
 	}
 	stay, leave, err := keep.split(s.dir, step)
 	if err != nil {
 		return err
 	}
-	if err := writeMarker(s.dir, stay); err != nil {
+	if err := s.checkOwner(); err != nil {
+		return err
+	}
+	if err := s.writeMarker(stay); err != nil {
 		return err
 	}
 	s.saved = step
@@ -170,7 +212,7 @@ func (s *Store) write(dir string, c *Content) error {
 	for _, t := range c.Values {
 		need += t.ByteSize()
 	}
-	if err := checkSpace(s.dir, need+need/8+1<<16); err != nil {
+	if err := checkSpace(s.disk(), need+need/8+1<<16); err != nil {
 		return err
 	}
 	if s.writer == nil || !slices.EqualFunc(s.specs, c.Specs, sameSpec) {
@@ -206,7 +248,7 @@ func (s *Store) write(dir string, c *Content) error {
 // valid, so the system has failed. TensorFlow's code is the same for a full disk and
 // for a lack of memory.
 func (s *Store) writeFailure(prefix string, need int64, err error) error {
-	if full := checkSpace(s.dir, need); full != nil {
+	if full := checkSpace(s.disk(), need); full != nil {
 		return failure(prefix, "write", errors.Join(err, unix.ENOSPC))
 	}
 	e := failure(prefix, "write", err)
@@ -218,19 +260,45 @@ func (s *Store) writeFailure(prefix string, need int64, err error) error {
 
 func sameSpec(a, b dtype.TensorSpec) bool { return a.Name == b.Name && a.DType == b.DType }
 
-// publish forces the files of a step to the disk and gives them their names.
-func publish(from, to string, step int64) error {
+// disk returns a folder on the disk where checkpoints are written.
+func (s *Store) disk() string {
+	if s.scratch != nil {
+		return s.scratch.Path
+	}
+	return s.dir
+}
+
+// publish forces the files of a step to the disk and gives them their names, or uploads them.
+func (s *Store) publish(step int64) error {
+	if s.scratch != nil {
+		return s.upload(step)
+	}
 	for _, name := range files(step) {
-		if err := syncFile(filepath.Join(from, name)); err != nil {
+		if err := syncFile(filepath.Join(s.writing, name)); err != nil {
 			return err
 		}
 	}
 	for _, name := range files(step) {
-		if err := atomicfile.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			return failure(filepath.Join(to, name), "rename", atomicfile.Cause(err))
+		if err := atomicfile.Rename(filepath.Join(s.writing, name), filepath.Join(s.dir, name)); err != nil {
+			return failure(filepath.Join(s.dir, name), "rename", atomicfile.Cause(err))
 		}
 	}
-	return SyncFolder(to)
+	return SyncFolder(s.dir)
+}
+
+// upload copies the files of a step to the store, and removes them from the disk.
+func (s *Store) upload(step int64) error {
+	for _, name := range files(step) {
+		if err := remote.UploadFile(context.Background(), filepath.Join(s.writing, name), remote.Join(s.dir, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range files(step) {
+		if err := removeFile(filepath.Join(s.writing, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // files returns the names of a checkpoint's files. The last one exists only if the
@@ -242,9 +310,8 @@ func files(step int64) []string {
 // remove removes the files of a step, if there are any.
 func (s *Store) remove(step int64) error {
 	for _, name := range slices.Backward(files(step)) {
-		name = filepath.Join(s.dir, name)
-		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
-			return failure(name, "remove", err)
+		if err := removeFile(remote.Join(s.dir, name)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -257,6 +324,13 @@ func (s *Store) Close() error {
 		err = s.writer.close()
 		s.writer = nil
 	}
-	os.Remove(filepath.Join(s.dir, writing)) // empty, unless a failure left something to sweep
-	return errors.Join(err, s.lock.Close())
+	if s.scratch != nil {
+		err = errors.Join(err, s.scratch.Close())
+		s.scratch = nil
+	}
+	if s.lock != nil {
+		os.Remove(s.writing) // empty, unless a failure left something to sweep
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
 }

@@ -235,7 +235,7 @@ func TestOnTheDiskBeforeItCounts(t *testing.T) {
 	}
 	var want []string
 	for _, name := range files(newStep) {
-		want = append(want, "fsync "+filepath.Join(writing, name))
+		want = append(want, "fsync "+filepath.Join(writingName, name))
 	}
 	for _, name := range files(newStep) {
 		want = append(want, "renameat "+name)
@@ -249,7 +249,7 @@ func TestOnTheDiskBeforeItCounts(t *testing.T) {
 		switch {
 		case at < len(want) && call == want[at]:
 			at++
-		case strings.HasPrefix(call, "renameat "+writing): // not a name that counts
+		case strings.HasPrefix(call, "renameat "+writingName): // not a name that counts
 		case strings.HasPrefix(call, "renameat") || call == "unlinkat "+files(oldStep)[0]:
 			t.Errorf("%s comes before %s", call, want[min(at, len(want)-1)])
 		}

@@ -34,6 +34,7 @@ type Options struct {
 type Writer struct {
 	file    *os.File
 	records *tfrecord.Writer
+	size    int64 // bytes
 	now     func() time.Time
 }
 
@@ -96,8 +97,12 @@ func (w *Writer) write(step int64, e *pb.Event) error {
 	if err := w.records.Write(data); err != nil {
 		return failure(w.file.Name(), "write", err)
 	}
+	w.size += int64(len(data)) + tfrecord.FrameBytes
 	return nil
 }
+
+// Size returns the number of bytes of all events so far.
+func (w *Writer) Size() int64 { return w.size }
 
 // Flush writes the buffered events to the file.
 func (w *Writer) Flush() error {

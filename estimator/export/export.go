@@ -203,7 +203,7 @@ func trainedValues(saved *savedmodel.Model, c *checkpoint.Checkpoint) (prefix st
 		}
 	}
 	if len(trained) == 0 && len(saved.Variables) > 0 {
-		return "", nil, nil, refused(c.Prefix, "the checkpoint has none of the model's variables")
+		return "", nil, nil, refused(c.Source(), "the checkpoint has none of the model's variables")
 	}
 	if saved.Objects() {
 		kept = append(kept, dtype.TensorSpec{Name: savedmodel.ObjectGraphKey, DType: dtype.String, Shape: dtype.ScalarShape()})
@@ -235,7 +235,7 @@ func swap(from, to string) error {
 
 func otherModel(c *checkpoint.Checkpoint, v savedmodel.Variable, have dtype.TensorSpec) error {
 	e := millrace.Errorf(millrace.ErrCheckpoint, "the checkpoint is of another model: it has %v, the model %v", have, v.TensorSpec)
-	e.File, e.Tensor = c.Prefix, v.Name
+	e.File, e.Tensor = c.Source(), v.Name
 	return e
 }
 

@@ -51,7 +51,7 @@ func noCheckpoint(dir, msg string) error {
 // describe names a checkpoint: "step 500", or its prefix if it has no step.
 func describe(c *checkpoint.Checkpoint) string {
 	if c.Info.SHA256 == "" {
-		return millrace.Quote(c.Prefix)
+		return millrace.Quote(c.Source())
 	}
 	return "step " + strconv.FormatInt(c.Info.Step, 10)
 }

@@ -18,7 +18,7 @@ type EvaluateOptions struct {
 	// Watch evaluates each new checkpoint once, until the training is finished.
 	// The first one is the newest that is there.
 	Watch bool
-	Poll  time.Duration // how often Watch looks for a new checkpoint; 0: a second
+	Poll  time.Duration // how often Watch looks for a new checkpoint; 0: a second, or 5 seconds in a store
 
 	Evaluated func(*Evaluated) error // is called after each evaluation; may be nil
 	Note      func(text string)      // something that a person should know; may be nil
@@ -56,6 +56,7 @@ func (r *Run) Evaluate(ctx context.Context, o *EvaluateOptions) error {
 	if err != nil {
 		return err
 	}
+	defer c.Close()
 	return w.evaluate(ctx, c)
 }
 
@@ -75,6 +76,9 @@ func (w *watcher) watch(ctx context.Context) error {
 	poll := w.o.Poll
 	if poll == 0 {
 		poll = time.Second
+		if w.run.folder.inStore() {
+			poll *= 5
+		}
 	}
 	for {
 		finished, err := w.run.folder.Finished()
@@ -87,7 +91,9 @@ func (w *watcher) watch(ctx context.Context) error {
 		}
 		switch {
 		case c != nil:
-			if err := w.evaluate(ctx, c); err != nil {
+			err := w.evaluate(ctx, c)
+			c.Close()
+			if err != nil {
 				return err
 			}
 			continue

@@ -2,6 +2,7 @@ package run
 
 import (
 	"path/filepath"
+	"slices"
 
 	"millrace/estimator"
 	"millrace/estimator/events"
@@ -12,8 +13,10 @@ import (
 type eventFiles struct {
 	folder   Folder
 	step     int64          // the step that the run continues after
+	most     int64          // bytes of a file, before another follows it; 0: any number
 	train    *events.Writer // nil before the first value
 	evaluate *events.Writer
+	follows  []string // folders that have a file of this process already
 }
 
 // Names of the folders of event files, which TensorBoard shows as runs.
@@ -66,13 +69,31 @@ func (e *eventFiles) write(w **events.Writer, name string, step int64, values ma
 	if err := file.Scalars(step, values); err != nil {
 		return err
 	}
-	return file.Flush()
+	if err := file.Flush(); err != nil {
+		return err
+	}
+	return e.follow(w, name)
+}
+
+// follow closes a file that has its size. The next event begins another one.
+func (e *eventFiles) follow(w **events.Writer, name string) error {
+	if e.most == 0 || (*w).Size() < e.most {
+		return nil
+	}
+	file := *w
+	*w = nil
+	e.follows = append(e.follows, name)
+	return file.Close()
 }
 
 // open returns a file, which it creates at the first call.
 func (e *eventFiles) open(w **events.Writer, name string) (*events.Writer, error) {
 	if *w == nil {
-		created, err := events.Create(filepath.Join(e.folder.Events(), name), &events.Options{Step: e.step})
+		o := events.Options{Step: e.step}
+		if slices.Contains(e.follows, name) {
+			o.Step = 0 // events of the files before stay
+		}
+		created, err := events.Create(filepath.Join(e.folder.Events(), name), &o)
 		if err != nil {
 			return nil, err
 		}

@@ -33,6 +33,7 @@ func (f Folder) ExportModel(o *ExportOptions) (*Exported, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.Close()
 	out := o.Out
 	if out == "" {
 		out = f.Export()

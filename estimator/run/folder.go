@@ -1,18 +1,20 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"strconv"
 
 	"millrace"
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/spec"
 	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
 // Names in RUN_DIR.
@@ -28,31 +30,37 @@ const (
 	workersName     = "workers"
 )
 
-// Folder is a RUN_DIR.
+// Folder is a RUN_DIR: a folder, or the URL of a store.
 type Folder string
 
+// path returns the path of a file of the folder.
+func (f Folder) path(name string) string { return remote.Join(string(f), name) }
+
+// inStore reports whether the folder is a URL.
+func (f Folder) inStore() bool { return remote.IsURL(string(f)) }
+
 // Config returns the path of run.json.
-func (f Folder) Config() string { return filepath.Join(string(f), configName) }
+func (f Folder) Config() string { return f.path(configName) }
 
 // Checkpoints returns the folder of the checkpoints.
-func (f Folder) Checkpoints() string { return filepath.Join(string(f), checkpointsName) }
+func (f Folder) Checkpoints() string { return f.path(checkpointsName) }
 
 // Log returns the path of the log.
-func (f Folder) Log() string { return filepath.Join(string(f), logName) }
+func (f Folder) Log() string { return f.path(logName) }
 
 // Report returns the path of the report.
-func (f Folder) Report() string { return filepath.Join(string(f), reportName) }
+func (f Folder) Report() string { return f.path(reportName) }
 
 // Quarantine returns the path of the list of skipped bad records.
-func (f Folder) Quarantine() string { return filepath.Join(string(f), quarantineName) }
+func (f Folder) Quarantine() string { return f.path(quarantineName) }
 
 // Worker returns the folder with the log of another process than the one of rank 0.
 func (f Folder) Worker(rank int) Folder {
-	return Folder(filepath.Join(string(f), workersName, strconv.Itoa(rank)))
+	return Folder(f.path(path.Join(workersName, strconv.Itoa(rank))))
 }
 
 // Export returns the folder of the exported model.
-func (f Folder) Export() string { return filepath.Join(string(f), exportName) }
+func (f Folder) Export() string { return f.path(exportName) }
 
 // Record is what run.json holds.
 type Record struct {
@@ -64,15 +72,15 @@ type Record struct {
 	Settings map[string]string `json:"settings"` // versions and modes
 }
 
+// ConfigText returns the text of run.json; nil if there is none.
+func (f Folder) ConfigText() ([]byte, error) { return f.read(configName) }
+
 // Record reads run.json; nil if there is none.
 func (f Folder) Record() (*Record, error) {
 	name := f.Config()
-	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, folderError(name, "read: %w", reason(err))
+	text, err := f.read(configName)
+	if text == nil || err != nil {
+		return nil, err
 	}
 	var r struct {
 		Record
@@ -97,13 +105,10 @@ type Finish struct {
 
 // Finished returns how the run ended, or nil if it may continue.
 func (f Folder) Finished() (*Finish, error) {
-	name := filepath.Join(string(f), finishedName)
-	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, folderError(name, "read: %w", reason(err))
+	name := f.path(finishedName)
+	text, err := f.read(finishedName)
+	if text == nil || err != nil {
+		return nil, err
 	}
 	end := &Finish{}
 	if err := json.Unmarshal(text, end); err != nil {
@@ -112,9 +117,23 @@ func (f Folder) Finished() (*Finish, error) {
 	return end, nil
 }
 
+// make makes the folder. In a store there are none.
+func (f Folder) make() error {
+	if f.inStore() {
+		return nil
+	}
+	if err := os.MkdirAll(string(f), 0o777); err != nil {
+		return folderError(string(f), "make the folder: %w", reason(err))
+	}
+	return nil
+}
+
 // reopen marks the run as unfinished.
 func (f Folder) reopen() error {
-	err := os.Remove(filepath.Join(string(f), finishedName))
+	if f.inStore() {
+		return remote.Remove(context.Background(), f.path(finishedName))
+	}
+	err := os.Remove(f.path(finishedName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return folderError(string(f), "remove %s: %w", finishedName, reason(err))
 	}
@@ -127,7 +146,29 @@ func (f Folder) write(name string, v any) error {
 	if err != nil {
 		return millrace.Errorf(millrace.ErrInternal, "write %s: %w", name, err)
 	}
-	return checkpoint.WriteFile(filepath.Join(string(f), name), append(text, '\n'))
+	return checkpoint.WriteFile(f.path(name), append(text, '\n'))
+}
+
+// read reads a small file of the folder; nil if there is none.
+func (f Folder) read(name string) (text []byte, err error) {
+	full := f.path(name)
+	if f.inStore() {
+		text, err = remote.ReadFile(context.Background(), full, regularfile.TextBytes)
+	} else {
+		text, err = regularfile.ReadFile(full, regularfile.TextBytes)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, readError(full, err)
+}
+
+// readError adds the path to an error of the disk. Errors of stores have it.
+func readError(name string, err error) error {
+	if err == nil || remote.IsURL(name) {
+		return err
+	}
+	return folderError(name, "read: %w", reason(err))
 }
 
 // folderError is an error about a file of the folder.

@@ -3,11 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"path/filepath"
 
-	"millrace/internal/base/regularfile"
 	"millrace/loaders"
 	"millrace/loaders/plan"
 )
@@ -34,17 +30,13 @@ type StageTime struct {
 
 // Input reads input.json; nil if there is none.
 func (f Folder) Input() (*Input, error) {
-	name := filepath.Join(string(f), inputName)
-	text, err := regularfile.ReadFile(name, regularfile.TextBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, folderError(name, "read: %w", reason(err))
+	text, err := f.read(inputName)
+	if text == nil || err != nil {
+		return nil, err
 	}
 	in := &Input{}
 	if err := json.Unmarshal(text, in); err != nil {
-		return nil, folderError(name, "damaged: %v", err)
+		return nil, folderError(f.path(inputName), "damaged: %v", err)
 	}
 	return in, nil
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/metrics"
 	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
 // log writes log.ndjson. Each line is written immediately and with one call, so that a
@@ -29,31 +31,32 @@ type logLine struct {
 	Step int64 `json:"step"`
 }
 
-// openLog opens the log of a run that continues after a step. It removes lines of later
-// steps, which a killed run left: these steps run again.
-func openLog(f Folder, step int64) (*log, error) {
-	kept, err := linesUntil(f.Log(), step)
+// openLog opens the log of a run that continues after a step, in the folder to. It takes the lines
+// of the log in the folder from, which may be the same one, but for lines of later steps, which a
+// killed run left: these steps run again.
+func openLog(from, to Folder, step int64) (*log, error) {
+	kept, all, err := linesUntil(from.Log(), step)
 	if err != nil {
 		return nil, err
 	}
-	if kept != nil {
-		if err := checkpoint.WriteFile(f.Log(), kept); err != nil {
+	if !all || from != to {
+		if err := checkpoint.WriteFile(to.Log(), kept); err != nil {
 			return nil, err
 		}
 	}
-	file, err := os.OpenFile(f.Log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	file, err := os.OpenFile(to.Log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
-		return nil, folderError(f.Log(), "open: %w", reason(err))
+		return nil, folderError(to.Log(), "open: %w", reason(err))
 	}
 	return &log{file}, nil
 }
 
-// linesUntil returns the lines of a log that count, nil if all do.
-func linesUntil(path string, step int64) ([]byte, error) {
-	kept, all := []byte{}, true
+// linesUntil returns the lines of a log that count, and whether all do.
+func linesUntil(path string, step int64) (kept []byte, all bool, err error) {
+	all = true
 	for line, err := range LogLines(path) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		var at logLine
 		if json.Unmarshal(line.Text, &at) != nil || at.Step > step {
@@ -63,10 +66,7 @@ func linesUntil(path string, step int64) ([]byte, error) {
 		all = all && line.Whole
 		kept = append(append(kept, line.Text...), '\n')
 	}
-	if all {
-		return nil, nil
-	}
-	return kept, nil
+	return kept, all, nil
 }
 
 // Limits of a log that is read again. A line has the confusion matrix of an evaluation.
@@ -85,20 +85,15 @@ type LogLine struct {
 // LogLines yields the lines of a log, none if there is no file. An error comes last.
 func LogLines(path string) iter.Seq2[LogLine, error] {
 	return func(yield func(LogLine, error) bool) {
-		f, info, err := regularfile.OpenFile(path)
+		f, err := openLines(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		if err == nil {
-			defer f.Close()
-			if info.Size() > maxLogBytes {
-				err = &regularfile.LimitError{Size: info.Size(), Limit: maxLogBytes}
-			}
-		}
 		if err != nil {
-			yield(LogLine{}, folderError(path, "read: %w", reason(err)))
+			yield(LogLine{}, readError(path, err))
 			return
 		}
+		defer f.Close()
 		line := LogLine{}
 		lines := bufio.NewScanner(io.LimitReader(f, maxLogBytes))
 		lines.Buffer(nil, maxLogLine)
@@ -123,6 +118,33 @@ func LogLines(path string) iter.Seq2[LogLine, error] {
 			yield(LogLine{}, folderError(path, "read line %d: %w", line.Number+1, err))
 		}
 	}
+}
+
+// openLines opens a log for reading.
+func openLines(path string) (io.ReadCloser, error) {
+	if remote.IsURL(path) {
+		if _, err := remote.Default.Peek(context.Background(), path); err != nil {
+			return nil, err
+		}
+		f, err := remote.Open(context.Background(), path)
+		if err == nil && f.Size() > maxLogBytes {
+			f.Close()
+			err = folderError(path, "read: %w", &regularfile.LimitError{Size: f.Size(), Limit: maxLogBytes})
+		}
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
+	f, info, err := regularfile.OpenFile(path)
+	if err == nil && info.Size() > maxLogBytes {
+		f.Close()
+		err = &regularfile.LimitError{Size: info.Size(), Limit: maxLogBytes}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // write writes a line.

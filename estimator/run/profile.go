@@ -3,8 +3,6 @@ package run
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"millrace/estimator"
 	"millrace/estimator/checkpoint"
@@ -58,16 +56,16 @@ func (w *watch) writeProfile() error {
 		}
 		return nil
 	}
-	dir := filepath.Join(string(w.run.folder), profileName)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return folderError(dir, "make the folder: %w", reason(err))
+	dir := w.run.folder.path(profileName)
+	if err := Folder(dir).make(); err != nil {
+		return err
 	}
 	var timeline bytes.Buffer
 	merged := tfbridge.RunMetadata{Devices: byDevice(p.traces.Devices)}
 	if err := merged.WriteTimeline(&timeline); err != nil {
 		return err
 	}
-	return checkpoint.WriteFile(filepath.Join(dir, fmt.Sprintf("steps-%d-%d.json", p.first, p.last)), timeline.Bytes())
+	return checkpoint.WriteFile(Folder(dir).path(fmt.Sprintf("steps-%d-%d.json", p.first, p.last)), timeline.Bytes())
 }
 
 // byDevice joins traces of the same device, so that a timeline has one process for it.

@@ -12,6 +12,7 @@ import (
 	"millrace/loaders"
 	"millrace/loaders/processing"
 	"millrace/observe"
+	"millrace/remote"
 	"millrace/tfbridge"
 )
 
@@ -116,15 +117,27 @@ const (
 
 // record returns the content of run.json.
 func (r *Run) record(job map[string]string) (*Record, error) {
-	path, err := filepath.Abs(r.Path)
+	path, err := absolute(r.Path)
 	if err != nil {
-		return nil, folderError(r.Path, "%w", err)
+		return nil, err
 	}
-	model, err := filepath.Abs(r.ModelDir)
+	model, err := absolute(r.ModelDir)
 	if err != nil {
-		return nil, folderError(r.ModelDir, "%w", err)
+		return nil, err
 	}
 	return &Record{Config: r.Config, Path: path, Model: model, Seed: r.TrainPlan.Seed, Job: job, Settings: r.settings()}, nil
+}
+
+// absolute returns a path that starts at the root. URLs do.
+func absolute(name string) (string, error) {
+	if remote.IsURL(name) {
+		return name, nil
+	}
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return "", folderError(name, "%w", err)
+	}
+	return full, nil
 }
 
 // hyperparameters returns what decides how well the run trains, for comparisons with

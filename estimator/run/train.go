@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"os"
 
 	"millrace"
 	"millrace/estimator"
@@ -30,9 +29,14 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if o == nil {
 		o = &TrainOptions{}
 	}
-	if err := os.MkdirAll(string(r.folder), 0o777); err != nil {
-		return nil, folderError(string(r.folder), "make the folder: %w", reason(err))
+	if err := r.folder.make(); err != nil {
+		return nil, err
 	}
+	grown, err := newGrowing(r)
+	if err != nil {
+		return nil, err
+	}
+	defer grown.close()
 	before, err := r.folder.Finished()
 	if err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	}
 	defer model.Close()
 	r.source = sources.train
-	w := &watch{run: r, model: model, scan: sources.train.Scan, hooks: o.Hooks, histogramsEvery: o.Histograms, profile: profile{wanted: o.Profile}}
+	w := &watch{run: r, growing: grown, model: model, scan: sources.train.Scan, hooks: o.Hooks, histogramsEvery: o.Histograms, profile: profile{wanted: o.Profile}}
 	options, err := w.options(o)
 	if err != nil {
 		return nil, err
@@ -55,6 +59,7 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	options.Fill = fill
 	defer w.close()
 	result, err := estimator.TrainAndEvaluate(ctx, model, sources.train, sources.evaluate, r.root.Checkpoints(), options)
+	err = grown.last(err)
 	if o.Cluster != nil && o.Cluster.Async() {
 		if failed := o.Cluster.Leave(ctx, err); err == nil {
 			err = failed
@@ -76,6 +81,9 @@ func (r *Run) Train(ctx context.Context, o *TrainOptions) (*Summary, error) {
 	if err == nil && r.EvaluatePlan == nil && result.Steps > 0 {
 		w.note("the run was never evaluated: its config has no evaluate")
 		err = w.failed
+	}
+	if result.Steps > 0 {
+		err = grown.last(err)
 	}
 	summary := newSummary(result, options.Loss)
 	summary.finished = before != nil && result.Steps == 0 && result.Reason != estimator.EndedByContext
@@ -158,10 +166,13 @@ func checkBatches(p *loaders.Plan, scan *loaders.Scan, use string) error {
 
 // watch writes the events of a training into the folder, and passes them on.
 type watch struct {
-	run    *Run
-	model  *estimator.Model
-	scan   *loaders.Scan // scan of the training data
-	hooks  estimator.Hooks
+	run   *Run
+	model *estimator.Model
+	scan  *loaders.Scan // scan of the training data
+	hooks estimator.Hooks
+
+	growing *growing // where the log and the event files are written
+
 	log    *log
 	events *eventFiles
 	loss   string
@@ -190,6 +201,7 @@ func (w *watch) options(o *TrainOptions) (*estimator.TrainOptions, error) {
 	if o.Init != "" {
 		options.Init = o.Init
 	}
+	options.BeforeSave = w.growing.copy
 	options.DataKeys = []string{loaderKey, manifestKey, seedKey}
 	options.Hooks = o.Hooks
 	options.Gradients, options.Profile = o.Histograms > 0, o.Profile
@@ -216,7 +228,7 @@ func (w *watch) restored(step int64) error {
 	if err := w.run.folder.reopen(); err != nil {
 		return err
 	}
-	if w.log, err = openLog(w.run.folder, step); err != nil {
+	if w.log, err = openLog(w.run.folder, w.growing.folder, step); err != nil {
 		return err
 	}
 	w.step = step
@@ -225,7 +237,7 @@ func (w *watch) restored(step int64) error {
 			return err
 		}
 	}
-	w.events = &eventFiles{folder: w.run.folder, step: step}
+	w.events = &eventFiles{folder: w.growing.folder, step: step, most: w.growing.mostEvents()}
 	if err := w.events.hyperparameters(w.run.hyperparameters()); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"millrace/loaders/decl"
 	"millrace/loaders/processing"
 	"millrace/observe"
+	"millrace/remote"
 	"millrace/savedmodel"
 	"millrace/tfbridge"
 )
@@ -27,8 +28,11 @@ type checker struct {
 
 // relative returns a path that starts at the run config's folder.
 func (c *checker) relative(path string) string {
-	if filepath.IsAbs(path) {
+	if filepath.IsAbs(path) || remote.IsURL(path) {
 		return path
+	}
+	if remote.IsURL(c.run.Path) {
+		return remote.Join(remote.Dir(c.run.Path), path)
 	}
 	return filepath.Join(filepath.Dir(c.run.Path), path)
 }

@@ -74,6 +74,11 @@ type Options struct {
 	Cluster *cluster.Member
 	Fill    bool
 
+	// BeforeSave is called before each checkpoint is written, by the goroutine that writes it:
+	// what the log has of the steps so far must last as long as the checkpoint. An error ends
+	// the training. May be nil.
+	BeforeSave func() error
+
 	Hooks Hooks
 }
 

@@ -30,6 +30,7 @@ func (t *training) restore() error {
 	if c == nil {
 		return t.initialize()
 	}
+	defer c.Close()
 	changed := c.ChangedJob(t.job(), t.o.Parts)
 	if err := c.RefuseChanges(changed, slices.Concat(t.o.AllowChanged, t.o.FreeKeys)); err != nil {
 		return err

@@ -85,7 +85,7 @@ func (t *training) prepareValues() (err error) {
 			dtype.TensorSpec{Name: savedmodel.ObjectGraphKey, DType: dtype.String, Shape: dtype.ScalarShape()},
 			dtype.TensorSpec{Name: checkpoint.SaveCounter, DType: dtype.Int64, Shape: dtype.ScalarShape()})
 	}
-	t.saver = newSaver(t.store)
+	t.saver = newSaver(t.store, t.o.BeforeSave)
 	// The first run of anything in a session takes tens of milliseconds. So make it
 	// now: otherwise the first checkpoint would delay the steps.
 	if t.peers.keeps() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"millrace"
 	"millrace/estimator/checkpoint"
 	"millrace/graph/steps"
+	"millrace/remote"
 	"millrace/tfbridge"
 )
 
@@ -38,7 +38,7 @@ func (t *training) save(ctx context.Context, batch *steps.Batch, best bool) erro
 		return err
 	}
 	saved := &Saved{
-		Step: t.step, Prefix: filepath.Join(t.dir, "ckpt-"+strconv.FormatInt(t.step, 10)), Best: best, Held: time.Since(began),
+		Step: t.step, Prefix: remote.Join(t.dir, "ckpt-"+strconv.FormatInt(t.step, 10)), Best: best, Held: time.Since(began),
 	}
 	t.saver.start(shot, saved, checkpoint.Keep{Newest: t.o.Keep, Steps: t.bestSteps()})
 	return nil

@@ -11,6 +11,7 @@ import (
 // values are in memory.
 type saver struct {
 	store   *checkpoint.Store
+	before  func() error // see Options.BeforeSave; may be nil
 	pending *pendingSave // nil: nothing is being written
 }
 
@@ -21,7 +22,9 @@ type pendingSave struct {
 }
 
 // newSaver returns a saver for a store.
-func newSaver(store *checkpoint.Store) *saver { return &saver{store: store} }
+func newSaver(store *checkpoint.Store, before func() error) *saver {
+	return &saver{store: store, before: before}
+}
 
 // start writes a snapshot and takes ownership of it. No other snapshot may be pending.
 func (s *saver) start(shot *snapshot, saved *Saved, keep checkpoint.Keep) {
@@ -42,6 +45,11 @@ func (s *saver) save(shot *snapshot, saved *Saved, keep checkpoint.Keep) error {
 		return err
 	}
 	defer checkpoint.CloseTensors(c.Values)
+	if s.before != nil {
+		if err := s.before(); err != nil {
+			return err
+		}
+	}
 	err = s.store.Save(c, keep)
 	saved.Bytes = c.Info.Bytes
 	return err

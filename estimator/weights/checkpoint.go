@@ -24,7 +24,7 @@ func checkpointSource(path string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Path: prefix, Format: "checkpoint"}
+	s := &Source{Path: prefix, Format: "checkpoint", close: c.Close}
 	called, err := pythonNames(c)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func checkpointSource(path string) (*Source, error) {
 	}
 	specs = c.Weights(specs)
 	s.read = func(i int) (*tfbridge.Tensor, error) {
-		read, err := checkpoint.ReadTensors(prefix, specs[i:i+1])
+		read, err := checkpoint.ReadTensors(c.Prefix, specs[i:i+1])
 		if err != nil {
 			return nil, s.failure("%w", err)
 		}

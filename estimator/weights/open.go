@@ -1,7 +1,9 @@
 package weights
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 
 	"millrace"
 	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
 // Open reads the list of tensors in a file or folder. The folder's content or the
@@ -22,6 +25,9 @@ func Open(path string) (*Source, error) {
 		return openFile(path, func(f *file) error { return f.hdf5(f.r, f.size) })
 	case strings.HasSuffix(path, ".safetensors"):
 		return openFile(path, safetensors)
+	}
+	if remote.IsURL(path) {
+		return checkpointSource(ofRunInStore(path))
 	}
 	if _, err := os.Stat(filepath.Join(path, "saved_model.pb")); err == nil {
 		path = filepath.Join(path, "variables", "variables")
@@ -46,9 +52,26 @@ func ofRun(path string) string {
 	return path
 }
 
+// ofRunInStore is ofRun for a URL. It also finds the values of a SavedModel.
+func ofRunInStore(url string) string {
+	for _, name := range []string{"checkpoints/checkpoint", "variables/variables.index"} {
+		if _, err := remote.Default.Stat(context.Background(), remote.Join(url, name)); err == nil {
+			return remote.Join(url, strings.TrimSuffix(strings.TrimSuffix(name, "/checkpoint"), ".index"))
+		}
+	}
+	return url
+}
+
 // openFile opens a file of weights.
 func openFile(path string, parse func(f *file) error) (*Source, error) {
 	s := &Source{Path: path}
+	if remote.IsURL(path) {
+		object, err := remote.Open(context.Background(), path)
+		if err != nil {
+			return nil, err
+		}
+		return s.parse(object, object.Size(), parse)
+	}
 	open, info, err := regularfile.OpenFile(path)
 	if err != nil {
 		var p *fs.PathError
@@ -59,12 +82,23 @@ func openFile(path string, parse func(f *file) error) (*Source, error) {
 		e.Op, e.File = "read weights", path
 		return nil, e
 	}
+	return s.parse(open, info.Size(), parse)
+}
+
+// parse reads the list of tensors of an open file.
+func (s *Source) parse(open openedFile, size int64, parse func(f *file) error) (*Source, error) {
 	s.close = open.Close
-	if err := parse(&file{Source: s, r: open, size: info.Size()}); err != nil {
+	if err := parse(&file{Source: s, r: open, size: size}); err != nil {
 		open.Close()
 		return nil, s.failure("%w", err)
 	}
 	return s, nil
+}
+
+// openedFile is a file or an object.
+type openedFile interface {
+	io.ReaderAt
+	io.Closer
 }
 
 // noWeights says what a path would have to be that cannot be looked at, or is a file.

@@ -78,6 +78,13 @@ func (s *Server) Object(path string) []byte {
 	return s.objects[path]
 }
 
+// Paths returns the sorted paths of the objects.
+func (s *Server) Paths() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.objects))
+}
+
 func (s *Server) sum(path string) [md5.Size]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"millrace"
 	"millrace/dtype"
 	"millrace/internal/base/atomicfile"
+	"millrace/remote"
 )
 
 // Stdout is the path that means standard output.
@@ -28,7 +30,8 @@ type Options struct {
 type File struct {
 	path      string
 	overwrite bool
-	file      *os.File // nil for standard output
+	file      *os.File       // nil for standard output and URLs
+	object    *remote.Writer // nil but for URLs
 	sink      *sink
 	enc       encoder
 	hints     []dtype.TensorSpec
@@ -39,8 +42,8 @@ type File struct {
 // Create starts an output. It checks that the folder exists and is writable,
 // refuses to overwrite inputs and, without Options.Overwrite, existing files,
 // and locks the output against other jobs. The path's extension chooses the
-// format; "-" writes NDJSON to standard output. The caller closes the File in
-// any case.
+// format; "-" writes NDJSON to standard output. The URL of a store is written whole or not at all,
+// too, without a lock. The caller closes the File in any case.
 func Create(path string, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}
@@ -70,6 +73,15 @@ func Create(path string, o *Options) (*File, error) {
 func (f *File) open(o *Options) error {
 	if err := refuse(f.path, o); err != nil {
 		return err
+	}
+	if remote.IsURL(f.path) {
+		object, err := remote.Create(context.Background(), f.path)
+		if err != nil {
+			return err
+		}
+		f.object = object
+		f.sink = &sink{w: object, name: f.path}
+		return nil
 	}
 	file, err := lock(f.path)
 	if err != nil {
@@ -151,6 +163,11 @@ func (f *File) Commit() error {
 	if err := f.finish(); err != nil {
 		return err
 	}
+	if f.object != nil {
+		if err := f.object.Commit(); err != nil {
+			return err
+		}
+	}
 	if f.file == nil {
 		f.done = true
 		return nil
@@ -205,6 +222,9 @@ func (f *File) Close() error {
 	}
 	f.done = true
 	f.enc.discard()
+	if f.object != nil {
+		return f.object.Close()
+	}
 	if f.file == nil {
 		return nil
 	}
@@ -217,6 +237,9 @@ func (f *File) Close() error {
 
 // syncFolder makes a rename in path's folder durable.
 func syncFolder(path string) error {
+	if remote.IsURL(path) {
+		return nil
+	}
 	if err := atomicfile.SyncFolder(filepath.Dir(path)); err != nil {
 		return ioError(path, "sync folder", -1, 0, atomicfile.Cause(err))
 	}

@@ -102,6 +102,9 @@ func (n *npz) discard() {
 // nameless opens a file in dir that has no name. The kernel frees it when the
 // process ends, even if the process is killed.
 func nameless(dir string) (*os.File, error) {
+	if dir == "" {
+		dir = os.TempDir()
+	}
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err == nil {
 		return os.NewFile(uintptr(fd), dir), nil

@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 
 	"millrace"
 	"millrace/dtype"
 	"millrace/internal/base/changes"
+	"millrace/remote"
 )
 
 // # An output that survives its process
@@ -42,6 +44,9 @@ import (
 //
 // The temporary file of _SUCCESS stays open and locked from the beginning to the end: a
 // second job over the same folder finds it locked.
+//
+// The folder may be the URL of a store, too. Each object is written whole, in the same order, but
+// nothing is locked.
 
 // PartsOptions are the options for writing an output in parts.
 type PartsOptions struct {
@@ -94,6 +99,9 @@ func (p *Parts) makeFolder(path string) error {
 		if within(path, in) {
 			return refused(path, "the output must not be, or be inside, the input %s", millrace.Quote(in))
 		}
+	}
+	if remote.IsURL(path) {
+		return nil // stores have no folders
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -148,7 +156,7 @@ func (p *Parts) Begin(job Job, overwrite bool) (state []byte, complete bool, err
 	if err := p.folder.writeProgress(&p.now); err != nil {
 		return nil, false, err
 	}
-	return nil, false, p.folder.sweep(p.now.Parts, p.marker.file.Name())
+	return nil, false, p.folder.sweep(p.now.Parts, temporary(p.marker.path))
 }
 
 // resume continues the output of an earlier process.
@@ -156,7 +164,7 @@ func (p *Parts) resume() (state []byte, complete bool, err error) {
 	if err := p.folder.checkParts(p.now.Parts); err != nil {
 		return nil, false, err
 	}
-	if err := p.folder.sweep(p.now.Parts, p.marker.file.Name()); err != nil {
+	if err := p.folder.sweep(p.now.Parts, temporary(p.marker.path)); err != nil {
 		return nil, false, err
 	}
 	if p.now.Ended != nil { // only _SUCCESS is missing
@@ -207,7 +215,7 @@ func (p *Parts) endPart(state []byte) error {
 		return err
 	}
 	p.now.Parts = append(p.now.Parts, Part{
-		Name: filepath.Base(p.part.path), Rows: p.part.Rows(), Batches: p.batches, Bytes: p.part.Bytes(), SHA256: fmt.Sprintf("%x", p.part.sink.digest.Sum(nil)),
+		Name: path.Base(p.part.path), Rows: p.part.Rows(), Batches: p.batches, Bytes: p.part.Bytes(), SHA256: fmt.Sprintf("%x", p.part.sink.digest.Sum(nil)),
 	})
 	p.part, p.now.State = nil, state
 	return nil
@@ -255,7 +263,7 @@ func (p *Parts) Close() error {
 		first = p.part.Close()
 		p.part = nil
 	}
-	if p.marker != nil && p.marker.file != nil {
+	if p.marker != nil && (p.marker.file != nil || p.marker.object != nil) {
 		if err := p.marker.Close(); first == nil {
 			first = err
 		}

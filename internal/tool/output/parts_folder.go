@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"millrace"
 	"millrace/internal/base/changes"
 	"millrace/internal/base/regularfile"
+	"millrace/remote"
 )
 
 // Names in the folder of an output in parts.
@@ -62,7 +64,7 @@ type progress struct {
 type partsFolder string
 
 // file returns the path of a file of the folder.
-func (f partsFolder) file(name string) string { return filepath.Join(string(f), name) }
+func (f partsFolder) file(name string) string { return remote.Join(string(f), name) }
 
 // read reads the progress and the success of an earlier process, nil for missing files.
 func (f partsFolder) read() (before *progress, success *Success, err error) {
@@ -87,11 +89,18 @@ func (f partsFolder) read() (before *progress, success *Success, err error) {
 // readJSON reads a file of the folder and reports whether it exists.
 func (f partsFolder) readJSON(name string, v any) (found bool, err error) {
 	path := f.file(name)
-	text, err := regularfile.ReadFile(path, regularfile.TextBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	var text []byte
+	if remote.IsURL(path) {
+		text, err = remote.ReadFile(context.Background(), path, regularfile.TextBytes)
+	} else {
+		text, err = regularfile.ReadFile(path, regularfile.TextBytes)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil && remote.IsURL(path):
+		return false, err
+	case err != nil:
 		return false, ioError(path, "read", -1, 0, err)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
@@ -119,6 +128,9 @@ func (f partsFolder) writeProgress(now *progress) error {
 // remove removes a file of the folder, if it exists.
 func (f partsFolder) remove(name string) error {
 	path := f.file(name)
+	if remote.IsURL(path) {
+		return remote.Remove(context.Background(), path)
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return ioError(path, "remove", -1, 0, err)
 	}
@@ -142,17 +154,48 @@ func (p *progress) success() ([]byte, error) {
 func (f partsFolder) checkParts(parts []Part) error {
 	for _, part := range parts {
 		path := f.file(part.Name)
-		info, err := os.Stat(path)
+		size, err := sizeOf(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return differs(path, "the part is gone, and %s lists it; begin again with --overwrite", progressName)
+		case err != nil && remote.IsURL(path):
+			return err
 		case err != nil:
 			return ioError(path, "stat", -1, 0, err)
-		case info.Size() != part.Bytes:
-			return differs(path, "the part has %d bytes, and was written with %d; begin again with --overwrite", info.Size(), part.Bytes)
+		case size != part.Bytes:
+			return differs(path, "the part has %d bytes, and was written with %d; begin again with --overwrite", size, part.Bytes)
 		}
 	}
 	return nil
+}
+
+// sizeOf returns the size of a file or an object.
+func sizeOf(path string) (int64, error) {
+	if remote.IsURL(path) {
+		info, err := remote.Default.Stat(context.Background(), path)
+		return info.Size, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// names returns the names of the files in the folder.
+func (f partsFolder) names() ([]string, error) {
+	if remote.IsURL(string(f)) {
+		return remote.Names(context.Background(), string(f)+"/")
+	}
+	entries, err := os.ReadDir(string(f))
+	if err != nil {
+		return nil, ioError(string(f), "read folder", -1, 0, err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, nil
 }
 
 // ours matches the names of parts and of the temporary files in the folder.
@@ -167,16 +210,16 @@ func (f partsFolder) sweep(keep []Part, lock string) error {
 	if err := syncFolder(f.file(successName)); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(string(f))
+	names, err := f.names()
 	if err != nil {
-		return ioError(string(f), "read folder", -1, 0, err)
+		return err
 	}
-	for _, e := range entries {
-		kept := slices.ContainsFunc(keep, func(part Part) bool { return part.Name == e.Name() })
-		if !ours.MatchString(e.Name()) || kept || e.Name() == filepath.Base(lock) {
+	for _, name := range names {
+		kept := slices.ContainsFunc(keep, func(part Part) bool { return part.Name == name })
+		if !ours.MatchString(name) || kept || name == filepath.Base(lock) {
 			continue
 		}
-		if err := f.remove(e.Name()); err != nil {
+		if err := f.remove(name); err != nil {
 			return err
 		}
 	}
@@ -185,16 +228,16 @@ func (f partsFolder) sweep(keep []Part, lock string) error {
 
 // refuseForeign refuses a folder with files that do not belong to an output in parts.
 func (f partsFolder) refuseForeign() error {
-	entries, err := os.ReadDir(string(f))
+	names, err := f.names()
 	if err != nil {
-		return ioError(string(f), "read folder", -1, 0, err)
+		return err
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".millrace-part") {
+	for _, name := range names {
+		if strings.HasSuffix(name, ".millrace-part") {
 			continue
 		}
 		return refused(string(f), "the folder holds %s, and neither %s nor %s, so no earlier prediction was written there; name another folder, or empty this one",
-			millrace.Quote(e.Name()), successName, progressName)
+			millrace.Quote(name), successName, progressName)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"millrace"
+	"millrace/remote"
 )
 
 // refuse returns an error if path must not be written: path is one of the
@@ -18,6 +20,9 @@ func refuse(path string, o *Options) error {
 		if within(path, in) {
 			return refused(path, "the output must not be, or be inside, the input %s", millrace.Quote(in))
 		}
+	}
+	if remote.IsURL(path) {
+		return refuseObject(path, o)
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -35,6 +40,21 @@ func refuse(path string, o *Options) error {
 	return nil
 }
 
+// refuseObject is refuse for a URL.
+func refuseObject(path string, o *Options) error {
+	if o.Overwrite {
+		return nil
+	}
+	_, err := remote.Default.Stat(context.Background(), path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return exists(path)
+}
+
 // exists returns the error for a file that exists.
 func exists(path string) error {
 	return refused(path, "exists already; name another file, or allow overwriting (--overwrite)")
@@ -49,6 +69,9 @@ func refused(path, format string, args ...any) error {
 // within reports whether path is the file or folder root, or lies in it, once
 // symbolic links are followed.
 func within(path, root string) bool {
+	if remote.IsURL(path) || remote.IsURL(root) {
+		return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+	}
 	path, root = resolve(path), resolve(root)
 	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }

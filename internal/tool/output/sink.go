@@ -15,7 +15,7 @@ import (
 // failure, with file, offset and cause, and returns it from then on.
 type sink struct {
 	w    io.Writer
-	dir  string // folder for temporary files of an encoder
+	dir  string // folder for temporary files of an encoder; "": the system's
 	name string // name of the file, for messages
 	off  int64
 	rows int64 // number of rows given to the encoder so far
@@ -38,7 +38,11 @@ func (s *sink) Write(p []byte) (int, error) {
 	if err == nil && n < len(p) {
 		err = io.ErrShortWrite
 	}
-	if err != nil {
+	var placed *millrace.Error
+	switch {
+	case errors.As(err, &placed): // a store's
+		s.err = err
+	case err != nil:
 		s.err = s.fail("write", s.off, err)
 	}
 	return n, s.err

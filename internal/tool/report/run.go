@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"millrace"
 	"millrace/estimator/metrics"
 	"millrace/estimator/run"
-	"millrace/internal/base/regularfile"
 )
 
 // Run is the content of a RUN_DIR.
@@ -74,12 +72,12 @@ func (r *Run) Steps() int64 {
 // Read reads a RUN_DIR.
 func Read(dir string) (*Run, error) {
 	folder := run.Folder(dir)
-	text, err := regularfile.ReadFile(folder.Config(), regularfile.TextBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fileError(dir, "the folder is no run: it has no %s", filepath.Base(folder.Config()))
-	}
+	text, err := folder.ConfigText()
 	if err != nil {
-		return nil, fileError(folder.Config(), "read: %w", err)
+		return nil, err
+	}
+	if text == nil {
+		return nil, fileError(dir, "the folder is no run: it has no %s", filepath.Base(folder.Config()))
 	}
 	var config bytes.Buffer
 	if err := json.Indent(&config, text, "", "  "); err != nil {

@@ -126,12 +126,18 @@ func (p *Program) explainDenial(err error) {
 		_, limit := machine.OpenFiles()
 		p.Note("this process may have %s open; raise the limit: ulimit -n 4096", figures.Of(limit, "file"))
 	}
-	if _, confined := sandbox.InForce(); !confined {
+	if _, confined := sandbox.InForce(); !confined || ofStore(err) {
 		return
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, tfbridge.PermissionDenied) {
 		p.Note("the sandbox of this process was set when it started; --sandbox-read PATH and --sandbox-write PATH add to it, --sandbox=off leaves it out (docs/sandbox.md)")
 	}
+}
+
+// ofStore reports whether an error is one of a store, which has its own reasons to deny.
+func ofStore(err error) bool {
+	var e *millrace.Error
+	return errors.As(err, &e) && remote.IsURL(e.File)
 }
 
 // LoaderNeeds returns the files that loaders of the plans use. Plans that are nil are
@@ -217,6 +223,9 @@ func Folders(paths ...string) []string {
 // Expected returns a path to read that another process may make later: the path itself
 // if it exists, or else the first existing folder above it, except the root.
 func Expected(path string) string {
+	if remote.IsURL(path) {
+		return path
+	}
 	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if !missing(at) {
 			return at

@@ -45,7 +45,7 @@ works as well when the training has ended already. The folder is only read.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run")
+	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run, or its URL")
 	f.StringVar(&flags.checkpoint, "checkpoint", "", "latest, best, or the `PREFIX` of a checkpoint's files, Millrace's or Python's (default latest)")
 	f.BoolVar(&flags.watch, "watch", false, "evaluate each new checkpoint, until the training is finished")
 	f.BoolVar(&flags.json, "json", false, "print a JSON object for each evaluation")

@@ -26,9 +26,10 @@ func (p *program) confineExport(folder run.Folder, o *run.ExportOptions) error {
 	if record != nil { // or else the export reports what is missing
 		needs.Read = append(needs.Read, record.Model)
 	}
-	parent := filepath.Dir(cmp.Or(o.Out, folder.Export()))
-	if remote.IsURL(o.Out) {
-		needs.Write = append(needs.Write, o.Out)
+	out := cmp.Or(o.Out, folder.Export())
+	parent := filepath.Dir(out)
+	if remote.IsURL(out) {
+		needs.Write = append(needs.Write, out)
 		return p.Confine(needs)
 	}
 	if err := os.MkdirAll(parent, 0o777); err != nil {

@@ -17,6 +17,7 @@ import (
 	"millrace/loaders"
 	"millrace/loaders/stage/order"
 	"millrace/observe"
+	"millrace/remote"
 	"millrace/sandbox"
 	"millrace/savedmodel"
 )
@@ -38,8 +39,8 @@ type predictFlags struct {
 // ledger returns the default path of the list of records that predict leaves out. It is
 // in the output's folder.
 func (f *predictFlags) ledger() string {
-	if f.out == output.Stdout {
-		return ""
+	if f.out == output.Stdout || remote.IsURL(f.out) {
+		return "" // a list in a store cannot be continued
 	}
 	return f.out + ".quarantine.ndjson"
 }
@@ -110,7 +111,7 @@ or the network, unless --allow-op names them. This check is not a sandbox.`,
 	flags.quarantine.Add(c, "default: the file of --out with .quarantine.ndjson behind its name")
 	f := c.Flags()
 	f.StringArrayVar(&flags.fetch, "fetch", nil, "write only the model's output `NAME`; may be repeated (default all)")
-	f.StringVar(&flags.out, "out", "", "`FILE` to write, or - for standard output")
+	f.StringVar(&flags.out, "out", "", "`FILE` to write, its URL, or - for standard output")
 	f.Int64Var(&flags.parts, "part-batches", 0, "write a folder FILE of parts of `N` batches, and go on with one that is not complete")
 	f.BoolVar(&flags.overwrite, "overwrite", false, "replace FILE if it exists")
 	return c
@@ -172,6 +173,10 @@ func (j *prediction) needs() *sandbox.Policy {
 		return needs
 	}
 	folder := filepath.Dir(j.flags.out)
+	if remote.IsURL(j.flags.out) {
+		needs.Write = append(needs.Write, j.flags.out)
+		return needs
+	}
 	switch {
 	case j.flags.parts > 0:
 		needs.Write = append(needs.Write, j.flags.out)

@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"path/filepath"
-	"slices"
 
 	"millrace/cmd/millrace/internal/cli"
 	"millrace/dtype"
@@ -30,16 +29,17 @@ type prediction struct {
 func inputs(plan *loaders.Plan, model string) []string {
 	list := []string{plan.Path, plan.ManifestPath, model}
 	if plan.ListPath == "" {
-		if !remote.IsURL(plan.ManifestPath) {
-			list = append(list, filepath.Dir(plan.ManifestPath)) // the dataset's folder
+		folder := filepath.Dir
+		if remote.IsURL(plan.ManifestPath) {
+			folder = remote.Dir
 		}
-		return slices.DeleteFunc(list, remote.IsURL)
+		return append(list, folder(plan.ManifestPath)) // the dataset's folder
 	}
 	list = append(list, plan.ListPath)
 	for _, f := range plan.Files {
 		list = append(list, f.Path)
 	}
-	return slices.DeleteFunc(list, remote.IsURL)
+	return list
 }
 
 // columns returns the columns of the output, as far as they are known.

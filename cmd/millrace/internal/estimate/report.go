@@ -14,6 +14,7 @@ import (
 	"millrace/estimator/run"
 	"millrace/internal/base/atomicfile"
 	"millrace/internal/tool/report"
+	"millrace/remote"
 	"millrace/sandbox"
 )
 
@@ -44,7 +45,11 @@ may be going on.`,
 
 // report makes the page of the runs.
 func (p *program) report(dirs []string, out string, asJSON bool) error {
-	if err := p.Confine(&sandbox.Policy{Read: dirs, Write: []string{filepath.Dir(out)}}); err != nil {
+	parent := filepath.Dir(out)
+	if remote.IsURL(out) {
+		parent = out
+	}
+	if err := p.Confine(&sandbox.Policy{Read: dirs, Write: []string{parent}}); err != nil {
 		return err
 	}
 	var runs []*report.Run

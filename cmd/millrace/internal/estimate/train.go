@@ -20,6 +20,7 @@ import (
 	"millrace/internal/base/figures"
 	"millrace/internal/base/machine"
 	"millrace/internal/base/terminal"
+	"millrace/remote"
 )
 
 // trainFlags are the flags of train.
@@ -59,6 +60,9 @@ with another loss, optimizer or other variables, is refused with what differs.
 head continues with all layers. The learning rate may always differ. Notes in
 log.ndjson say what changed.
 
+RUN_DIR may be a URL of s3://, gs:// or az://. The log is copied there before
+each checkpoint, and every 30 s.
+
 One process at a time trains in a folder, or the processes of the config's
 cluster or of TF_CONFIG train together: each runs this command with its own
 --task, and takes its part of every batch. If one fails, the others end with
@@ -93,7 +97,7 @@ result depends on the order of threads are not used.`,
 	flags.cluster.add(c)
 	flags.quarantine.Add(c, "default: quarantine.ndjson in RUN_DIR")
 	f := c.Flags()
-	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run; it is made if there is none")
+	f.StringVar(&flags.dir, "dir", "", "the `FOLDER` of the run, which is made if there is none, or a URL such as s3://BUCKET/RUN")
 	f.Int64Var(&flags.steps, "steps", 0, "end after step `N` instead of the config's train.steps")
 	f.StringVar(&flags.init, "init", "", "begin with `WEIGHTS`, in place of init in the config: a SavedModel, a checkpoint, a .weights.h5, .keras or .safetensors file")
 	f.StringSliceVar(&flags.changed, "allow-changed", nil, "go on although `KEY,...` differ from the checkpoint: model, signature, loss, variables, optimizer, loader, manifest or seed")
@@ -186,8 +190,10 @@ var continuation = map[string]string{
 // model, a checkpoint to begin with, and the folder of the run, which confineTraining
 // makes.
 func (p *program) confineTraining(r *run.Run, flags *trainFlags, members *cluster.Spec) error {
-	if err := os.MkdirAll(flags.dir, 0o777); err != nil {
-		return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
+	if !remote.IsURL(flags.dir) {
+		if err := os.MkdirAll(flags.dir, 0o777); err != nil {
+			return millrace.Errorf(millrace.ErrIO, "make the folder of the run: %w", err)
+		}
 	}
 	needs := cli.LoaderNeeds(r.TrainPlan, r.EvaluatePlan)
 	needs.Read = append(needs.Read, append(checkpointPaths(cmp.Or(flags.init, r.InitPath())), r.ModelDir, r.Path)...)
@@ -206,6 +212,9 @@ func (p *program) confineTraining(r *run.Run, flags *trainFlags, members *cluste
 func checkpointPaths(name string) []string {
 	if name == "" || name == run.Latest || name == run.Best {
 		return nil
+	}
+	if remote.IsURL(name) {
+		return []string{name}
 	}
 	return []string{name, filepath.Dir(name)}
 }
