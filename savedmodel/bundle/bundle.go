@@ -43,6 +43,8 @@ type Index struct {
 	Prefix  string // name prefix of the files, in their folder
 	Shards  int32
 	Entries []Entry
+
+	unlisted int // entries that no variable has listed as a slice so far
 }
 
 // Entry is the location of a tensor's bytes.
@@ -80,7 +82,7 @@ func Read(name string, data []byte) (*Index, error) {
 	if len(entries) == 0 || entries[0].key != "" {
 		return nil, modelfile.Corrupt(name, "it is damaged: it has no header")
 	}
-	b := &Index{}
+	b := &Index{unlisted: len(entries)}
 	if err := b.parseHeader(name, entries[0].value); err != nil {
 		return nil, err
 	}
@@ -146,6 +148,10 @@ func (b *Index) parseEntry(name string, te tableEntry) (Entry, error) {
 		case entryCRC:
 			e.crc = uint32(f.Number)
 		case entrySlice:
+			// Two bytes may list a slice, and a compressed index may have as many as fill the memory.
+			if b.unlisted--; b.unlisted < 0 {
+				return e, fail("the variables up to this one list more slices than the index has entries")
+			}
 			e.sliced, e.slices = true, append(e.slices, f.Bytes)
 		}
 	}

@@ -70,6 +70,33 @@ func TestSlicesThatLie(t *testing.T) {
 	}
 }
 
+// Lists of slices take two bytes a slice, and Snappy makes one of twenty. So 12 MB claimed
+// slices for 5 GB before they were compared with the entries that there are.
+func TestMoreSlicesThanEntries(t *testing.T) {
+	list := modeltest.Floats(modeltest.Shape(4, 3), 0, 0)
+	for range 3 {
+		list.Slices = append(list.Slices, modeltest.Slice())
+	}
+	other := modeltest.Floats(modeltest.Shape(), 0, 4)
+	for _, tt := range []struct {
+		keys []string
+		want string
+	}{
+		{[]string{"w"}, `tensor "w": it is damaged: the variables up to this one list more slices than the index has entries`},
+		{[]string{"a", "b", "w"}, "its slices: one does not fit"}, // and the header is an entry
+		{[]string{"a", "v", "w"}, `tensor "w": it is damaged: the variables up to this one`},
+	} {
+		entries := make([]*tfproto.BundleEntryProto, len(tt.keys))
+		for i, key := range tt.keys {
+			if entries[i] = list; key == "a" || key == "b" {
+				entries[i] = other
+			}
+		}
+		_, err := Read("v.index", modeltest.Index(t, 1, tt.keys, entries...))
+		modeltest.WantError(t, err, millrace.ErrModel, tt.want)
+	}
+}
+
 // A variable has at most 128 dimensions, and operations that read it rely on this limit.
 func TestDimensions(t *testing.T) {
 	for n, want := range map[int]string{maxDims: "", maxDims + 1: "it has 129 dimensions, at most 128 are allowed"} {
