@@ -27,3 +27,36 @@ func TestFewOpenFiles(t *testing.T) {
 		}
 	}
 }
+
+// Where the system lacks what TensorFlow cannot do without, or limits it too much, the error
+// says so, and no signal ends the process.
+func TestPoorSystem(t *testing.T) {
+	testruntime.Need(t)
+	dir := lab(t)
+	for _, tt := range []struct {
+		first string
+		code  int
+		says  string
+	}{
+		{"ulimit -d 200000", 6, "remove it: ulimit -d unlimited"},
+		{"mount -t tmpfs none /dev", 7, "/dev/urandom: no such file or directory; TensorFlow reads it"},
+		{"mount -t tmpfs none /proc; set -- --sandbox=off", 7, "/proc/self/exe: no such file or directory; TensorFlow reads it"},
+		{"mount -t tmpfs none /proc", 7, "/proc/"},
+		{"mount -t tmpfs none /sys", 0, ""},
+	} {
+		shell := []string{"sh"}
+		if strings.HasPrefix(tt.first, "mount") {
+			shell = []string{"unshare", "-Urm", "sh"}
+			if said, err := exec.CommandContext(t.Context(), "unshare", "-Urm", "true").CombinedOutput(); err != nil {
+				t.Logf("NOT TRIED, there are no user namespaces here: %s: %s", tt.first, said)
+				continue
+			}
+		}
+		shell = append(shell, "-c", tt.first+`; exec millrace predict predict.json --model model --keep label --overwrite --out p.ndjson "$@"`)
+		cmd := inLab(dir, shell...)
+		said, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(said), tt.says) {
+			t.Errorf("%s: exit code %d, want %d: %.600s", tt.first, code, tt.code, said)
+		}
+	}
+}

@@ -46,6 +46,17 @@ func AddressSpace() int64 {
 	return max(limit-used, 0)
 }
 
+// DataSpace returns the number of bytes of private memory, in use or not, that ulimit -d
+// leaves the process. It returns Unlimited if there is no such limit.
+func DataSpace() int64 {
+	limit := soft(unix.RLIMIT_DATA)
+	if limit == Unlimited {
+		return Unlimited
+	}
+	used, _ := status("/proc/self/status", "VmData")
+	return max(limit-used, 0)
+}
+
 // PeakMemory returns the peak resident memory of this process in bytes, 0 if it is
 // unknown. We do not use getrusage, whose figure includes the process that started this
 // one.

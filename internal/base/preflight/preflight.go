@@ -1,11 +1,14 @@
 // Package preflight finds conditions under which TensorFlow would abort the
 // process when it is opened or first used: limits of the system that are too
-// low, and environment variables that TensorFlow cannot parse. The caller gets
-// an error instead.
+// low, files of the system that are missing, and environment variables that
+// TensorFlow cannot parse. The caller gets an error instead.
 package preflight
 
 import (
+	"errors"
+	"os"
 	"runtime"
+	"syscall"
 
 	"millrace"
 	"millrace/internal/base/figures"
@@ -16,6 +19,9 @@ import (
 // lookup looks up an environment variable, as [os.LookupEnv] does.
 func Check(lookup func(string) (value string, set bool)) error {
 	if err := checkLimits(); err != nil {
+		return err
+	}
+	if err := checkFiles(); err != nil {
 		return err
 	}
 	for _, v := range flagVariables {
@@ -34,6 +40,8 @@ func Check(lookup func(string) (value string, set bool)) error {
 const (
 	baseAddresses      = 1280 << 20
 	processorAddresses = 128 << 20
+	baseData           = 192 << 20 // with 200 MB of private memory it aborts, with 300 MB kernels return errors
+	processorData      = 32 << 20
 	baseThreads        = 16
 	fewestFiles        = 4 // to read the libraries and to count the processors
 )
@@ -45,6 +53,10 @@ func checkLimits() error {
 		return millrace.Errorf(millrace.ErrLimit, "ulimit -v leaves this process %s of address space, but TensorFlow needs %s and would end the process; raise the limit, or remove it: ulimit -v unlimited",
 			figures.Size(have), figures.Size(need))
 	}
+	if have, need := machine.DataSpace(), baseData+processors*processorData; have < need {
+		return millrace.Errorf(millrace.ErrLimit, "ulimit -d leaves this process %s of private memory, but TensorFlow needs %s and would end the process; raise the limit, or remove it: ulimit -d unlimited",
+			figures.Size(have), figures.Size(need))
+	}
 	if have, need := machine.Threads(), baseThreads+2*processors; have.Free < need {
 		return millrace.Errorf(millrace.ErrLimit, "%s leaves this process %s, but TensorFlow starts %d and would end the process; raise the limit",
 			have.Bound, figures.Of(have.Free, "thread"), need)
@@ -54,4 +66,25 @@ func checkLimits() error {
 			figures.Of(free, "file"), limit)
 	}
 	return nil
+}
+
+// checkFiles looks for what TensorFlow reads of the system. A container without /proc or
+// /dev lacks it.
+func checkFiles() error {
+	if _, err := os.Readlink("/proc/self/exe"); err != nil {
+		return needed("/proc", err)
+	}
+	f, err := os.Open("/dev/urandom")
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return nil
+	}
+	if err != nil {
+		return needed("/dev", err)
+	}
+	return f.Close()
+}
+
+// needed returns the error about a file system that is not there.
+func needed(dir string, err error) error {
+	return millrace.Errorf(millrace.ErrRuntime, "%w; TensorFlow reads it and would end the process without it: give this process %s", err, dir)
 }
