@@ -293,7 +293,7 @@ fuzz: runtime ## each fuzz target for FUZZTIME
 	done
 
 # SOAK=DURATION is for all together. The tests with long counts run to their
-# end, some minutes. fuzz-decoder and fuzz-models get a quarter of the rest each,
+# end, half an hour on two processors. fuzz-decoder and fuzz-models get a quarter of the rest each,
 # the fuzz targets share what is left then. With SOAK_PROGRESS=FILE a run that was
 # interrupted, or failed and was mended, goes on with what has not passed.
 SOAK_PROGRESS :=

@@ -478,7 +478,7 @@ var alwaysHandled = strings.Fields(`AssignVariableOp BatchDatasetV2 LookupTableF
 func TestOddHandlesChild(t *testing.T) {
 	attackInChild(t, func(p *probe) {
 		loaded, ran, failures := 0, 0, map[string]int{}
-		for range soak.Rounds(20, 80) {
+		for range soak.Repeat(20, 80, 300) { // about as many operations
 			l, r, err := p.attackHandles()
 			if l {
 				loaded++

@@ -194,7 +194,7 @@ func attackSome(t *testing.T, child string, names []string) (survived int, why s
 // TestOddChild is the process that is attacked.
 func TestOddChild(t *testing.T) {
 	attackInChild(t, func(p *probe) {
-		for range soak.Rounds(30, 150) {
+		for range soak.Repeat(30, 150, 900) { // about as many operations
 			p.attack(t)
 		}
 	})

@@ -59,7 +59,7 @@ func TestServerSurvivesHostileTensors(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	answered := map[int]int{}
-	for range soak.Rounds(300, 20000) {
+	for range soak.Repeat(300, 20000, 1) {
 		b := corrupt.MutateTensor(rng)
 		for _, signature := range []string{"single", "texts"} {
 			status, text := payload(t, web, signature, b)

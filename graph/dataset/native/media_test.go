@@ -51,7 +51,7 @@ func TestCheckMedia(t *testing.T) {
 	}
 	defer session.Close()
 	refused := 0
-	for range soak.Rounds(40, 4000) {
+	for range soak.Repeat(40, 4000, 1) {
 		for _, b := range media() {
 			for range r.IntN(4) {
 				if len(b) > 0 {

@@ -94,7 +94,7 @@ func TestStopHalfway(t *testing.T) {
 		want[1] = rowsOf(r.all(t, recording("dev", 5, 6), datapipeline.Epoch{}))
 	}
 	leak.Check(t, tfbridge.Live)
-	for round := range soak.Rounds(3, 1000) {
+	for round := range soak.Repeat(3, 1000, 1) {
 		for _, r := range readers {
 			train := round%2 == 0
 			d, rows := recording("train", 3, 30), want[0]

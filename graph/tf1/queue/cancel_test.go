@@ -82,7 +82,7 @@ func TestRoundsThatStopHalfway(t *testing.T) {
 	}
 	round() // starts threads that stay for the life of the process
 	noneLeft, before := leak.Objects(t, tfbridge.Live), runtime.NumGoroutine()
-	for range soak.Rounds(20, 1000) {
+	for range soak.Repeat(20, 1000, 1) {
 		round()
 	}
 	noneLeft()

@@ -57,7 +57,7 @@ func TestRoundsThatStopHalfway(t *testing.T) {
 	round() // starts threads that stay for the life of the process
 	noneLeft := leak.Objects(t, tfbridge.Live)
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
-	for range soak.Rounds(10, 1000) {
+	for range soak.Repeat(10, 1000, 1) {
 		round()
 	}
 	noneLeft()

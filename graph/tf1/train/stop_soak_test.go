@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func TestStopInTheMiddle(t *testing.T) {
 	}
 	round() // sets up what the process needs once
 	leak.Check(t, tfbridge.Live)
-	for range soak.Rounds(10, 1000) {
+	for range soak.Repeat(10, 1000, 1) {
 		round()
 	}
 }
@@ -65,10 +66,10 @@ const (
 // enqueued before.
 func TestStopAtRandom(t *testing.T) {
 	p := newStopped(t)
-	p.rounds(t, 2*roundsAtOnce) // starts the threads that TensorFlow keeps
+	p.rounds(t, slices.Values(make([]int, 2*roundsAtOnce))) // starts the threads that TensorFlow keeps
 	makeThreads(2 * roundsAtOnce * goroutinesOfStop)
 	leak.Check(t, tfbridge.Live)
-	p.rounds(t, soak.Rounds(20, 10_000))
+	p.rounds(t, soak.Repeat(20, 10_000, 1))
 }
 
 // makeThreads makes Go start as many threads as may wait in calls at the same time. Go
@@ -116,16 +117,23 @@ func newStopped(t *testing.T) *stopped {
 	return p
 }
 
-// rounds makes n rounds, several at a time.
-func (p *stopped) rounds(t *testing.T, n int) {
+// rounds makes rounds, several at a time.
+func (p *stopped) rounds(t *testing.T, rounds iter.Seq[int]) {
 	seed := rand.Uint64()
-	var left atomic.Int64
-	left.Store(int64(n))
+	var taking sync.Mutex
+	next, stop := iter.Pull(rounds)
+	defer stop()
+	another := func() bool {
+		taking.Lock()
+		defer taking.Unlock()
+		_, ok := next()
+		return ok
+	}
 	var wg sync.WaitGroup
 	for i := range uint64(roundsAtOnce) {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(seed, i))
-			for n := 0; left.Add(-1) >= 0 && !t.Failed(); n++ {
+			for n := 0; !t.Failed() && another(); n++ {
 				if err := p.round(t.Context(), random); err != nil {
 					t.Errorf("seed %d, stream %d, round %d: %v", seed, i, n, err)
 				}

@@ -3,6 +3,7 @@
 package soak
 
 import (
+	"iter"
 	"os"
 	"time"
 )
@@ -23,6 +24,22 @@ func Rounds(brief, long int) int {
 		return long
 	}
 	return brief
+}
+
+// Repeat yields as many rounds as [Rounds] returns, or fewer, but not fewer than brief,
+// where the environment limits the time: a test that draws at random finds more, the
+// longer it runs, and no count of rounds means anything. The test repeats as many such
+// parts as given, and each gets as much of the time.
+func Repeat(brief, long, parts int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		limit, err := time.ParseDuration(os.Getenv(Env))
+		began := time.Now()
+		for i := range Rounds(brief, long) {
+			if i >= brief && err == nil && time.Since(began) > limit/time.Duration(parts) || !yield(i) {
+				return
+			}
+		}
+	}
 }
 
 // Duration returns the duration of a test that runs for a time: the one in the

@@ -25,7 +25,7 @@ func (d driver) run(ctx context.Context, total time.Duration) (failed int) {
 	for end := time.Now().Add(total); failed == 0; {
 		seed := rand.Uint32()
 		name := fmt.Sprintf("%s N=%d SEED=%d", d.target, d.round, seed)
-		failed = report(ctx, name, "make", d.target, fmt.Sprint("N=", d.round), fmt.Sprint("SEED=", seed))
+		failed = report(ctx, total, name, "make", d.target, fmt.Sprint("N=", d.round), fmt.Sprint("SEED=", seed))
 		if ctx.Err() != nil || time.Now().After(end) {
 			break
 		}

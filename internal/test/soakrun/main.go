@@ -1,6 +1,7 @@
 // Soakrun runs tests that take too long for "make test", one after the other:
 //
-//   - the tests that call package internal/test/soak, with their long counts;
+//   - the tests that call package internal/test/soak, with their long counts; those that
+//     draw at random end earlier after a twentieth of the time;
 //   - the attack drivers of the Makefile, which compare our readers with
 //     TensorFlow's on damaged records and models, round after round, each for a
 //     quarter of the time that is left;
@@ -34,11 +35,15 @@ import (
 	"millrace/internal/test/soak"
 )
 
+// partsOfTime says how long a test that draws at random may run, beyond its brief count: this
+// part of the total time.
+const partsOfTime = 20
+
 // leastFuzzing is the shortest time for a fuzz target, even if no time is left.
 const leastFuzzing = 10 * time.Second
 
 func main() {
-	total := flag.Duration("for", time.Hour, "total time; the tests with long counts always run to their end")
+	total := flag.Duration("for", time.Hour, "total time; tests with long counts run to their end, those that draw at random for a twentieth of the time")
 	only := flag.String("run", "", "run only what has a name that matches this `REGEXP`")
 	path := flag.String("progress", "", "skip the parts that `FILE` says have passed, and add to it")
 	flag.Parse()
@@ -79,7 +84,7 @@ func run(ctx context.Context, total time.Duration, chosen *regexp.Regexp, passed
 	tests = slices.DeleteFunc(tests, func(t testFunc) bool { return !left(t.String()) })
 	targets = slices.DeleteFunc(targets, func(t testFunc) bool { return !left(t.String()) })
 	drivers := slices.DeleteFunc(attackDrivers(), func(d driver) bool { return !left(d.target) })
-	part := func(name string, run func() int) {
+	done := func(name string, run func() int) {
 		began := time.Now()
 		bad := run()
 		failed += bad
@@ -87,35 +92,36 @@ func run(ctx context.Context, total time.Duration, chosen *regexp.Regexp, passed
 			err = cmp.Or(err, passed.add(name, time.Since(began)))
 		}
 	}
+	part := total / partsOfTime
 	for _, t := range tests {
-		part(t.String(), func() int {
-			return report(ctx, t.String(), "go", "test", "-count=1", "-timeout=0", "-run", "^"+t.name+"$", t.dir)
+		done(t.String(), func() int {
+			return report(ctx, part, t.String(), "go", "test", "-count=1", "-timeout=0", "-run", "^"+t.name+"$", t.dir)
 		})
 	}
 	quarter := max(time.Until(end)/4, 0)
 	for _, d := range drivers {
-		part(d.target, func() int { return d.run(ctx, quarter) })
+		done(d.target, func() int { return d.run(ctx, quarter) })
 	}
 	for i, t := range targets {
 		share := time.Until(end) / time.Duration(len(targets)-i)
 		share = max(share, leastFuzzing).Truncate(time.Second)
-		part(t.String(), func() int {
-			return report(ctx, t.String(), "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", share.String(), t.dir)
+		done(t.String(), func() int {
+			return report(ctx, share, t.String(), "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", share.String(), t.dir)
 		})
 	}
 	return failed, cmp.Or(err, ctx.Err())
 }
 
-// report runs a command and prints its result. It returns 1 if the command
+// report runs a command, whose tests may draw at random for a time, and prints its result. It returns 1 if the command
 // failed, otherwise 0.
-func report(ctx context.Context, name string, command ...string) (failed int) {
+func report(ctx context.Context, most time.Duration, name string, command ...string) (failed int) {
 	if ctx.Err() != nil {
 		return 0
 	}
 	began := time.Now()
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), soak.Env+"=1")
+	cmd.Env = append(os.Environ(), soak.Env+"="+most.String())
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err := cmd.Run()
