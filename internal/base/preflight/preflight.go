@@ -40,7 +40,7 @@ func Check(lookup func(string) (value string, set bool)) error {
 const (
 	baseAddresses      = 1280 << 20
 	processorAddresses = 128 << 20
-	baseData           = 192 << 20 // with 200 MB of private memory it aborts, with 300 MB kernels return errors
+	baseData           = 192 << 20 // it aborts in 200 MB of private memory; kernels return errors in 300 MB
 	processorData      = 32 << 20
 	baseThreads        = 16
 	fewestFiles        = 4 // to read the libraries and to count the processors
@@ -74,14 +74,14 @@ func checkFiles() error {
 	if _, err := os.Readlink("/proc/self/exe"); err != nil {
 		return needed("/proc", err)
 	}
-	f, err := os.Open("/dev/urandom")
+	fd, err := syscall.Open("/dev/urandom", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return nil
 	}
 	if err != nil {
-		return needed("/dev", err)
+		return needed("/dev", &os.PathError{Op: "open", Path: "/dev/urandom", Err: err})
 	}
-	return f.Close()
+	return syscall.Close(fd)
 }
 
 // needed returns the error about a file system that is not there.
