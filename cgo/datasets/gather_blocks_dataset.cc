@@ -1,11 +1,11 @@
-// MillraceGatherBlocksDataset puts blocks in order that the workers of a data
-// service made. MillraceServiceReport says what a worker is, and which files it
-// sees.
+// MillraceGatherBlocksDataset takes blocks that the workers of a data service
+// made, and yields each once.
 //
 // A block is a number and the rows of that part of an order. A service gives
 // each block once if its workers live, and loses the blocks of a worker that
-// dies. Blocks arrive in any order, and a slow worker delays all that come
-// after its own.
+// dies. Blocks arrive in any order. Where they are put in their order a slow
+// worker delays all that come after its own; with any_order they come as they
+// arrive.
 //
 //	service ── thread ── buffer {7, 9, 10} ── next is 6: wait for it,
 //	                                          or make it here
@@ -14,24 +14,19 @@
 // that is not in the buffer, and
 //
 //	the service has ended: the block was lost;
-//	the buffer is full: its worker is slow, or was ended;
-//	nothing at all has arrived for a while: there is no worker.
+//	the buffer is full, or as many came before the block: a slow worker;
+//	nothing has arrived for a while: all workers are gone.
 //
-// So a block comes once and in its place whatever happens to the workers. One
-// that arrives later is dropped.
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+// So a block comes once whatever happens to the workers. One that arrives later
+// is dropped. The last component of an element is the positions of its rows, by
+// which a run knows where it is if blocks come in any order.
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +38,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "block_progress.h"
 #include "dataset_base.h"
 #include "record_judge.h"
 #include "tensorflow/core/data/captured_function.h"
@@ -59,7 +55,14 @@ constexpr char kBlockRows[] = "block_rows";
 constexpr char kStart[] = "start";
 constexpr char kMostBuffered[] = "most_buffered";
 constexpr char kWaitMs[] = "wait_ms";
-constexpr char kNext[] = "next";
+constexpr char kMissing[] = "missing";
+constexpr char kAnyOrder[] = "any_order";
+constexpr char kFrontier[] = "frontier";
+constexpr char kPassed[] = "passed";
+
+// kFarAhead is by how many blocks one may be after all that came before it: far
+// more than workers draw at a time. It bounds the blocks that are remembered.
+constexpr int64_t kFarAhead = 1 << 20;
 
 // The mark in the message of a fault of a record: see status.h.
 constexpr char kFault[] = "[millrace.fault";
@@ -82,8 +85,30 @@ struct Args {
   int64_t last = 0;   // the block after the last
   int64_t most = 0;   // blocks in the buffer
   int64_t wait_ms = 0;
+  bool any_order = false;
+  std::vector<int64_t>
+      missing;  // begin and end of each part, see BlockProgress
 
-  int64_t first() const { return start / rows; }
+  // Progress returns the state at the start.
+  BlockProgress Progress() const {
+    std::vector<RowRange> parts;
+    for (size_t i = 0; i + 1 < missing.size(); i += 2) {
+      parts.emplace_back(missing[i], missing[i + 1]);
+    }
+    return BlockProgress(rows, start, std::move(parts));
+  }
+
+  // Check returns an error unless the parts are ascending, before the start.
+  absl::Status Check() const {
+    bool right = missing.size() % 2 == 0 &&
+                 std::is_sorted(missing.begin(), missing.end());
+    right = right &&
+            (missing.empty() || (missing[0] >= 0 && missing.back() <= start));
+    return right
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(
+                     "the missing parts are not ascending, or after the start");
+  }
 };
 
 class GatherBlocksDataset : public InputDataset {
@@ -105,7 +130,9 @@ class GatherBlocksDataset : public InputDataset {
   }
 
   int64_t CardinalityInternal(data::CardinalityOptions) const override {
-    return args_.last - args_.first();
+    const BlockProgress begin = args_.Progress();
+    return std::max<int64_t>(args_.last - begin.Frontier(), 0) +
+           static_cast<int64_t>(begin.Passed().size());
   }
 
  protected:
@@ -113,22 +140,30 @@ class GatherBlocksDataset : public InputDataset {
                                   DatasetGraphDefBuilder* b,
                                   Node** output) const override {
     Node *in = nullptr, *rows = nullptr, *start = nullptr, *last = nullptr,
-         *most = nullptr, *wait = nullptr;
+         *most = nullptr, *wait = nullptr, *missing = nullptr;
     TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input(), &in));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.rows, &rows));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.start, &start));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.last, &last));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.most, &most));
     TF_RETURN_IF_ERROR(b->AddScalar(args_.wait_ms, &wait));
+    TF_RETURN_IF_ERROR(b->AddVector(args_.missing, &missing));
     std::vector<Node*> captures;
     DataTypeVector types;
     TF_RETURN_IF_ERROR(function_->AddToGraph(ctx, b, &captures, &types));
-    return b->AddDataset(
-        this, {{0, in}, {1, rows}, {2, start}, {3, last}, {4, most}, {5, wait}},
-        {{6, captures}},
-        {{kJudge, b->BuildAttrValue(function_->func())},
-         {"Targuments", b->BuildAttrValue(types)}},
-        output);
+    return b->AddDataset(this,
+                         {{0, in},
+                          {1, rows},
+                          {2, start},
+                          {3, last},
+                          {4, most},
+                          {5, wait},
+                          {6, missing}},
+                         {{7, captures}},
+                         {{kJudge, b->BuildAttrValue(function_->func())},
+                          {"Targuments", b->BuildAttrValue(types)},
+                          {kAnyOrder, b->BuildAttrValue(args_.any_order)}},
+                         output);
   }
 
  private:
@@ -142,7 +177,7 @@ class GatherBlocksDataset::Iterator
  public:
   explicit Iterator(const Params& params)
       : DatasetIterator<GatherBlocksDataset>(params),
-        next_(dataset()->args_.first()) {}
+        progress_(dataset()->args_.Progress()) {}
 
   ~Iterator() override {
     Cancel();
@@ -164,6 +199,50 @@ class GatherBlocksDataset::Iterator
                                std::vector<Tensor>* out,
                                bool* end_of_sequence) override {
     absl::MutexLock getting(&getting_);
+    bool cut = false;
+    while (!cut && !*end_of_sequence) {
+      TF_RETURN_IF_ERROR(Take(ctx, out, &cut, end_of_sequence));
+    }
+    return absl::OkStatus();
+  }
+
+ protected:
+  absl::Status SaveInternal(data::SerializationContext*,
+                            data::IteratorStateWriter* writer) override {
+    absl::MutexLock lock(&mu_);
+    TF_RETURN_IF_ERROR(
+        writer->WriteScalar(prefix(), kFrontier, progress_.Frontier()));
+    const std::set<int64_t>& passed = progress_.Passed();
+    Tensor list(DT_INT64, TensorShape({static_cast<int64_t>(passed.size())}));
+    std::copy(passed.begin(), passed.end(), list.flat<int64_t>().data());
+    return writer->WriteTensor(prefix(), kPassed, list);
+  }
+
+  absl::Status RestoreInternal(data::IteratorContext*,
+                               data::IteratorStateReader* reader) override {
+    int64_t frontier = 0;
+    Tensor list;
+    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kFrontier, &frontier));
+    TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), kPassed, &list));
+    if (frontier < 0 || frontier > dataset()->args_.last ||
+        list.dtype() != DT_INT64 || list.dims() != 1) {
+      return absl::InvalidArgumentError("the state is not one of this dataset");
+    }
+    const auto blocks = list.vec<int64_t>();
+    std::set<int64_t> passed(blocks.data(), blocks.data() + blocks.size());
+    absl::MutexLock lock(&mu_);
+    progress_.Restore(frontier, std::move(passed));
+    for (auto i = buffer_.begin(); i != buffer_.end();) {
+      i = progress_.Wanted(i->first) ? std::next(i) : buffer_.erase(i);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Take takes one block. cut says whether any of its rows come: none of the
+  // last block's do if a run continues at the end of the order.
+  absl::Status Take(data::IteratorContext* ctx, std::vector<Tensor>* out,
+                    bool* cut, bool* end_of_sequence) {
     int64_t block = 0;
     bool here = false;
     TF_RETURN_IF_ERROR(Wait(ctx, &block, &here, out, end_of_sequence));
@@ -175,34 +254,16 @@ class GatherBlocksDataset::Iterator
       counts().made.fetch_add(1);
     }
     TF_RETURN_IF_ERROR(Check(*out));
-    absl::MutexLock lock(&mu_);
-    next_ = block + 1;
-    changed_.SignalAll();
-    return SkipRows(block, out);
-  }
-
- protected:
-  absl::Status SaveInternal(data::SerializationContext*,
-                            data::IteratorStateWriter* writer) override {
-    absl::MutexLock lock(&mu_);
-    return writer->WriteScalar(prefix(), kNext, next_);
-  }
-
-  absl::Status RestoreInternal(data::IteratorContext*,
-                               data::IteratorStateReader* reader) override {
-    int64_t next = 0;
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kNext, &next));
-    const Args& args = dataset()->args_;
-    if (next < args.first() || next > args.last) {
-      return absl::InvalidArgumentError("the state is not one of this dataset");
+    std::vector<RowRange> parts;
+    {
+      absl::MutexLock lock(&mu_);
+      parts = progress_.Rows(block);
+      progress_.Deliver(block);
+      changed_.SignalAll();
     }
-    absl::MutexLock lock(&mu_);
-    next_ = next;
-    buffer_.erase(buffer_.begin(), buffer_.lower_bound(next));
-    return absl::OkStatus();
+    return Cut(block, parts, out, cut);
   }
 
- private:
   // Wait takes the next block out of the buffer, or says that it is to be made
   // here.
   absl::Status Wait(data::IteratorContext* ctx, int64_t* block, bool* here,
@@ -213,10 +274,14 @@ class GatherBlocksDataset::Iterator
     const absl::Duration patience = absl::Milliseconds(args.wait_ms);
     for (;; changed_.WaitWithDeadline(&mu_, arrived_ + patience)) {
       if (cancelled_) return absl::CancelledError("the iterator was cancelled");
-      *block = next_;
-      *end_of_sequence = next_ >= args.last;
+      *block = progress_.Next();
+      *end_of_sequence = *block >= args.last;
       if (*end_of_sequence) return absl::OkStatus();
-      if (const auto found = buffer_.find(next_); found != buffer_.end()) {
+      const bool early = args.any_order && progress_.Ahead() < args.most;
+      auto found = buffer_.find(*block);
+      if (found == buffer_.end() && early) found = buffer_.begin();
+      if (found != buffer_.end()) {
+        *block = found->first;
         *out = std::move(found->second);
         buffer_.erase(found);
         changed_.SignalAll();
@@ -224,7 +289,7 @@ class GatherBlocksDataset::Iterator
       }
       TF_RETURN_IF_ERROR(failure_);
       *here = ended_ || static_cast<int64_t>(buffer_.size()) >= args.most ||
-              absl::Now() >= arrived_ + patience;
+              (args.any_order && !early) || absl::Now() >= arrived_ + patience;
       if (*here) return absl::OkStatus();
     }
   }
@@ -256,7 +321,7 @@ class GatherBlocksDataset::Iterator
       absl::MutexLock lock(&mu_);
       if (s.ok() && !end) {
         if (Put(std::move(element))) continue;
-      } else if (!s.ok() && !OfData(s)) {
+      } else if (!s.ok() && !OfData(s) && !Gone(s)) {
         failure_ = s;
       }
       ended_ = true;
@@ -274,6 +339,12 @@ class GatherBlocksDataset::Iterator
            absl::StrContains(s.message(), kFault);
   }
 
+  // Gone reports whether a failure means that the service's servers are out of
+  // reach. This process makes the blocks then.
+  static bool Gone(const absl::Status& s) {
+    return absl::IsUnavailable(s) || absl::IsDeadlineExceeded(s);
+  }
+
   // Put adds an element of the service to the buffer, unless its block was
   // delivered. It returns false for an element that is not a block.
   bool Put(std::vector<Tensor> element) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -286,7 +357,8 @@ class GatherBlocksDataset::Iterator
     element.erase(element.begin());
     arrived_ = absl::Now();
     counts().received.fetch_add(1);
-    if (block < next_ || block >= dataset()->args_.last ||
+    if (!progress_.Wanted(block) || block >= dataset()->args_.last ||
+        block - progress_.Frontier() > kFarAhead ||
         !buffer_.emplace(block, std::move(element)).second) {
       counts().dropped.fetch_add(1);
     }
@@ -297,27 +369,44 @@ class GatherBlocksDataset::Iterator
   // Check returns an error unless the components fit the dataset.
   absl::Status Check(const std::vector<Tensor>& block) const {
     const DataTypeVector& types = dataset()->output_dtypes();
-    bool right = block.size() == types.size();
-    for (size_t i = 0; right && i < types.size(); ++i) {
+    bool right = block.size() + 1 == types.size() && !block.empty();
+    for (size_t i = 0; right && i < block.size(); ++i) {
       right = block[i].dtype() == types[i] && block[i].dims() > 0 &&
               block[i].dim_size(0) == block[0].dim_size(0) &&
+              block[i].dim_size(0) <= dataset()->args_.rows &&
               dataset()->output_shapes()[i].IsCompatibleWith(block[i].shape());
     }
     return right ? absl::OkStatus()
                  : absl::InternalError("a block has other tensors");
   }
 
-  // SkipRows removes the rows of the first block that are before the start.
-  absl::Status SkipRows(int64_t block, std::vector<Tensor>* out) const {
-    const Args& args = dataset()->args_;
-    const int64_t skip = args.start - block * args.rows;
-    if (skip <= 0) return absl::OkStatus();
-    for (Tensor& t : *out) {
-      if (t.dim_size(0) < skip) {
-        return absl::InternalError("a block has too few rows");
-      }
-      t = tensor::DeepCopy(t.Slice(skip, t.dim_size(0)));
+  // Cut leaves the parts of a block that come, and adds their positions.
+  absl::Status Cut(int64_t block, const std::vector<RowRange>& parts,
+                   std::vector<Tensor>* out, bool* cut) const {
+    const int64_t rows = out->front().dim_size(0);
+    const int64_t begin = block * dataset()->args_.rows;
+    std::vector<RowRange> there;
+    for (const RowRange& part : parts) {
+      const int64_t end = std::min(part.second, rows);
+      if (part.first < end) there.emplace_back(part.first, end);
     }
+    *cut = !there.empty();
+    if (!*cut) return absl::OkStatus();
+    if (there.front() != RowRange(0, rows)) {
+      for (Tensor& t : *out) {
+        std::vector<Tensor> pieces;
+        for (const RowRange& part : there) {
+          pieces.push_back(t.Slice(part.first, part.second));
+        }
+        TF_RETURN_IF_ERROR(tensor::Concat(pieces, &t));
+      }
+    }
+    Tensor positions(DT_INT64, TensorShape({out->front().dim_size(0)}));
+    int64_t* at = positions.flat<int64_t>().data();
+    for (const RowRange& part : there) {
+      for (int64_t i = part.first; i < part.second; ++i) *at++ = begin + i;
+    }
+    out->push_back(std::move(positions));
     return absl::OkStatus();
   }
 
@@ -338,7 +427,7 @@ class GatherBlocksDataset::Iterator
   absl::Mutex mu_;
   absl::CondVar changed_;
   std::map<int64_t, std::vector<Tensor>> buffer_ ABSL_GUARDED_BY(mu_);
-  int64_t next_ ABSL_GUARDED_BY(mu_);
+  BlockProgress progress_ ABSL_GUARDED_BY(mu_);
   absl::Time arrived_ ABSL_GUARDED_BY(mu_);  // when the last block came
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
@@ -352,6 +441,7 @@ class GatherBlocksDatasetOp : public data::UnaryDatasetOpKernel {
       : UnaryDatasetOpKernel(ctx) {
     OP_REQUIRES_OK(ctx, ctx->GetAttr("output_types", &types_));
     OP_REQUIRES_OK(ctx, ctx->GetAttr("output_shapes", &shapes_));
+    OP_REQUIRES_OK(ctx, ctx->GetAttr(kAnyOrder, &any_order_));
     OP_REQUIRES_OK(ctx, RecordJudge::Read(ctx, &function_));
   }
 
@@ -368,7 +458,10 @@ class GatherBlocksDatasetOp : public data::UnaryDatasetOpKernel {
     OP_REQUIRES_OK(ctx, read(kLast, 0, &args.last));
     OP_REQUIRES_OK(ctx, read(kMostBuffered, 1, &args.most));
     OP_REQUIRES_OK(ctx, read(kWaitMs, 0, &args.wait_ms));
-    args.last = std::max(args.last, args.first());
+    OP_REQUIRES_OK(ctx,
+                   data::ParseVectorArgument(ctx, kMissing, &args.missing));
+    OP_REQUIRES_OK(ctx, args.Check());
+    args.any_order = any_order_;
     GatherBlocksDataset::Function function;
     OP_REQUIRES_OK(ctx, RecordJudge::Create(ctx, function_, &function));
     *output = new GatherBlocksDataset(ctx, types_, shapes_, input, args,
@@ -378,66 +471,12 @@ class GatherBlocksDatasetOp : public data::UnaryDatasetOpKernel {
  private:
   DataTypeVector types_;
   std::vector<PartialTensorShape> shapes_;
+  bool any_order_ = false;
   std::shared_ptr<data::FunctionMetadata> function_;
-};
-
-// LibraryName returns the file name of this library, which has its digest.
-std::string LibraryName() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&LibraryName), &info) == 0 ||
-      info.dli_fname == nullptr) {
-    return "";
-  }
-  const std::string path = info.dli_fname;
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-class ServiceReportOp : public OpKernel {
- public:
-  using OpKernel::OpKernel;
-
-  void Compute(OpKernelContext* ctx) override {
-    const Tensor& names = ctx->input(0);
-    const Tensor& sizes = ctx->input(1);
-    OP_REQUIRES(ctx, names.dims() == 1 && sizes.shape() == names.shape(),
-                absl::InvalidArgumentError("want a size for each file"));
-    std::string wrong;
-    for (int64_t i = 0; i < names.NumElements() && wrong.empty(); ++i) {
-      wrong = Look(names.vec<tstring>()(i), sizes.vec<int64_t>()(i));
-    }
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    Tensor* report = nullptr;
-    OP_REQUIRES_OK(ctx, ctx->allocate_output(0, TensorShape({3}), &report));
-    auto text = report->vec<tstring>();
-    text(0) = absl::StrCat(host, ", process ", getpid());
-    text(1) = LibraryName();
-    text(2) = wrong;
-  }
-
- private:
-  // Look returns what is wrong with a file, "" for nothing.
-  static std::string Look(const std::string& path, int64_t size) {
-    struct stat info;
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 || fstat(file, &info) != 0) {
-      const int cause = errno;
-      if (file >= 0) close(file);
-      return absl::StrCat(path, ": ", strerror(cause));
-    }
-    close(file);
-    if (info.st_size != size) {
-      return absl::StrCat(path, ": ", info.st_size, " bytes, and ", size,
-                          " where the plan was made");
-    }
-    return "";
-  }
 };
 
 REGISTER_KERNEL_BUILDER(Name("MillraceGatherBlocksDataset").Device(DEVICE_CPU),
                         GatherBlocksDatasetOp);
-REGISTER_KERNEL_BUILDER(Name("MillraceServiceReport").Device(DEVICE_CPU),
-                        ServiceReportOp);
 
 }  // namespace
 }  // namespace millrace

@@ -427,21 +427,27 @@ REGISTER_OP("MillraceGatherBlocksDataset")
     .Input("last: int64")
     .Input("most_buffered: int64")
     .Input("wait_ms: int64")
+    .Input("missing: int64")
     .Input("other_arguments: Targuments")
     .Output("handle: variant")
+    .Attr("any_order: bool = false")
     .Attr("f: func")
     .Attr("Targuments: list(type) >= 0") OUTPUT_ATTRS
     .SetShapeFn(shape_inference::ScalarShape)
     .Doc(R"doc(
-Yields blocks of rows in their order, each once, whatever arrives.
+Yields blocks of rows, each once, whatever arrives. The last component is the
+positions of the rows, a vector.
 
 input_dataset: Yields the number of a block and its components, in any order.
   Blocks may be missing and may come twice.
 block_rows: The rows of a block, of the last one at most.
-start: The position of the first row that comes.
+start: The position from which on all rows come.
 last: The number after the last block.
-most_buffered: How many blocks wait for the ones before them.
+most_buffered: How many blocks wait for the ones before them, or come before
+  them.
 wait_ms: How long to wait for any block before the next one is made here.
+missing: The begin and the end of each part before the start that comes, too.
+any_order: Whether blocks come as they arrive. Else they come in their order.
 f: Maps the number of a block to its components.
 )doc");
 

@@ -27,6 +27,9 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 	t := newTarget(s.SubScope("loader"), p, scan)
 	t.Skipped, t.Passed = check.NewQuarantine(p.Spec, p.Quarantine, scan), &quarantine.Positions{}
 	skipsByStep(t, p)
+	if err := startWorker(t); err != nil {
+		return nil, err
+	}
 	d, err := datasetOf(t)
 	if err != nil {
 		return nil, fail(p, err)
@@ -40,7 +43,11 @@ func Build(s *graph.Scope, p *plan.Plan, scan *plan.Scan) (*Parts, error) {
 		return nil, fail(p, err)
 	}
 	parts.Checks = t.Checks(p.Path)
-	if !has[stage.Window](t) && !has[stage.Chunks](t) && !t.Filters() {
+	at := t.Service()
+	if at != nil {
+		parts.BlockRows, parts.ServiceAddress = engine.BlockRows(t.Engine, scan), t.ServiceAddress
+	}
+	if (at == nil || !at.AnyOrder) && !has[stage.Window](t) && !has[stage.Chunks](t) && !t.Filters() {
 		parts.Place = func(first, rows int64) string { return order.Place(p.Spec, scan, first, rows) }
 	}
 	if err := s.Err(); err != nil {

@@ -23,7 +23,7 @@ type Parts struct {
 	Rows     tfbridge.Output     // int64 scalar: rows of the batch, for runs that fetch no tensor of it
 
 	// Positions is an int64 vector with the positions of the batch's records in the
-	// plan's order; unset unless [engine.Choice.HoldsPositions]. Where
+	// plan's order; unset unless [engine.Choice.HoldsPositions] or a data service makes the batches. Where
 	// [engine.Choice.Replays] it is the number of the batch, or of each of its rows:
 	// see [source.ReplayPosition]. Where [engine.CountsRead] it has the numbers of
 	// the rows among the examples that the filter saw since the iterator began.
@@ -45,7 +45,15 @@ type Parts struct {
 	// [native.ServiceReport]. It is nil without a service.
 	Report *dataset.Iterator
 
-	// Place gives the records of rows; see [order.Place]. Nil: rows are not records.
+	// ServiceAddress is where the dispatcher of the plan's data service listens; "" without one.
+	ServiceAddress string
+
+	// BlockRows is how many rows the workers of the plan's data service make at a time; 0
+	// without one.
+	BlockRows int64
+
+	// Place gives the records of rows; see [order.Place]. Nil: rows are not records, or come in
+	// any order.
 	Place func(first, rows int64) string
 
 	// Quarantine is the list of the skipped records, nil if the first bad record ends

@@ -35,6 +35,9 @@ import (
 // The function builds all stages before the batch, for the positions of the block alone. A run
 // that continues at a position asks for the block of that position and those after it, and drops
 // the rows before the position.
+//
+// With order any the blocks come as they arrive. Then a state is a position and the parts of the
+// order before it that are missing: a run that continues asks for their blocks first.
 
 // servedBlocks adds the dataset of a plan whose stages workers carry out.
 func servedBlocks(t *target.Target, at *spec.Service) (*dataset.Dataset, error) {
@@ -43,15 +46,20 @@ func servedBlocks(t *target.Target, at *spec.Service) (*dataset.Dataset, error) 
 	if !ok || b.records == 0 || b.total == 0 {
 		return nil, millrace.Errorf(millrace.ErrConfig, "there is nothing that the workers of a data service could read; leave the key service away")
 	}
-	first := graph.FloorDiv(s, t.Skip, s.Const(b.rows))
-	made := dataset.RangeOutput(s, first, s.Const(b.last)).Map("block", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+	// The blocks before the position come first, and then its own and all after it.
+	first, before := graph.FloorDiv(s, t.Skip, s.Const(b.rows)), graph.Cast(s, graph.Size(s, t.Blocks), tfbridge.Int64)
+	begins := graph.ConcatV2(s, []tfbridge.Output{t.Blocks, graph.ExpandDims(s, first, 0)}, 0)
+	count := graph.Add(s, before, graph.Maximum(s, graph.Sub(s, s.Const(b.last), first), s.Const(int64(0))))
+	made := dataset.RangeOutput(s, s.Const(int64(0)), count).Map("block", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
 		if len(args) == 0 {
 			return nil
 		}
-		return append([]tfbridge.Output{graph.Identity(s, args[0])}, b.make(s, args[0])...)
+		number := graph.Add(s, graph.GatherV2(s, begins, graph.Minimum(s, args[0], before), 0),
+			graph.Maximum(s, graph.Sub(s, args[0], before), s.Const(int64(0))))
+		return append([]tfbridge.Output{number}, b.make(s, number)...)
 	}, &dataset.MapOptions{Parallel: max(t.Parse.Parallel, blocksAtOnce)}).Prefetch(blocksAtOnce)
-	given := service.Distribute(made, at.Address, &service.Options{Sharding: service.Dynamic})
-	o := &native.BlocksOptions{Rows: b.rows, Start: t.Skip, Last: b.last, Buffered: at.BufferedBlocks, WaitMS: at.WaitMS}
+	given := service.Distribute(made, t.ServiceAddress, &service.Options{Sharding: service.Dynamic, Local: at.Worker != nil && at.Worker.Only})
+	o := &native.BlocksOptions{Rows: b.rows, Start: t.Skip, Last: b.last, Buffered: at.BufferedBlocks, WaitMS: at.WaitMS, Missing: t.Held, AnyOrder: at.AnyOrder}
 	d := native.GatherBlocks(given, o, b.make).Rebatch(batch.Size, batch.Full())
 	if p, ok := stage.Find[stage.Prefetch](t.Stages); ok {
 		d = d.Prefetch(p.Batches)
@@ -118,6 +126,27 @@ func (b *blocks) make(s *graph.Scope, number tfbridge.Output) []tfbridge.Output 
 	return made
 }
 
+// startWorker sets the address of the plan's service, and starts the worker of this process if the
+// plan has one.
+func startWorker(t *target.Target) error {
+	at := t.Service()
+	if at == nil {
+		return nil
+	}
+	t.ServiceAddress = at.Address
+	if at.Worker == nil {
+		return nil
+	}
+	address, err := service.Here(&service.HereOptions{Dispatcher: at.Address, Host: at.Worker.Host, Port: int(at.Worker.Port)})
+	if err != nil {
+		e := millrace.Errorf(millrace.ErrRuntime, "start a worker of the data service in this process: %w", err)
+		e.Loader, e.Key = t.Spec.Path, "service"
+		return e
+	}
+	t.ServiceAddress = address
+	return nil
+}
+
 // report adds an iterator over what the workers of the plan's service are, and whether they see
 // its files; nil without a service.
 func report(t *target.Target) (*dataset.Iterator, error) {
@@ -134,5 +163,5 @@ func report(t *target.Target) (*dataset.Iterator, error) {
 	d := dataset.Range(s, 0, 1, 1).Map("report", func(s *graph.Scope, _ []tfbridge.Output) []tfbridge.Output {
 		return []tfbridge.Output{native.ServiceReport(s, s.Const(paths), s.Const(sizes))}
 	}, nil)
-	return service.Distribute(d, at.Address, nil).Iterator("iterator"), s.Err()
+	return service.Distribute(d, t.ServiceAddress, &service.Options{Local: at.Worker != nil && at.Worker.Only}).Iterator("iterator"), s.Err()
 }

@@ -90,8 +90,19 @@ func (e *Explanation) writeService(b *strings.Builder) {
 	}
 	b.WriteString("\nservice\n")
 	w := columns(b)
-	fmt.Fprintf(w, "  workers\t%s\tfiles to batch, in blocks of about %s of the order\n", millrace.Quote(e.Service.Address), figures.Size(e.Service.BlockBytes))
-	fmt.Fprintf(w, "  here\t\torders the blocks, cuts batches from them, and reads those that do not come\n")
+	work := "files to batch, in blocks of about " + figures.Size(e.Service.BlockBytes) + " of the order"
+	at := e.Service.Worker
+	if at == nil || !at.Only {
+		fmt.Fprintf(w, "  workers\t%s\t%s\n", millrace.Quote(e.Service.Address), work)
+	}
+	if at != nil {
+		fmt.Fprintf(w, "  a worker\there\t%s, taken from memory\n", work)
+	}
+	blocks := "orders the blocks"
+	if e.Service.AnyOrder {
+		blocks = "takes the blocks as they come"
+	}
+	fmt.Fprintf(w, "  here\t\t%s, cuts batches from them, and reads those that do not come\n", blocks)
 	w.Flush()
 }
 

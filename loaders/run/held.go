@@ -41,6 +41,10 @@ func (h *held) take(batch []int64) error {
 	return nil
 }
 
+func (h *held) feeds() [][]int64 { return [][]int64{h.sorted()} }
+
+func (h *held) reached() int64 { return h.next }
+
 // sorted returns the positions of the records that buckets hold, ascending.
 func (h *held) sorted() []int64 { return slices.Sorted(maps.Keys(h.positions)) }
 
@@ -48,13 +52,9 @@ func (h *held) sorted() []int64 { return slices.Sorted(maps.Keys(h.positions)) }
 func (h *held) delivered() int64 { return h.next - int64(len(h.positions)) }
 
 // encode returns the held positions as bytes: the distance of each to the next one, and
-// of the last one to next, as varints. For a plan without buckets it returns nothing.
-// Records in buckets were mostly read recently, so most distances take one or two
-// bytes.
+// of the last one to next, as varints. Records in buckets were mostly read recently, so most
+// distances take one or two bytes.
 func (h *held) encode() (text []byte) {
-	if h == nil {
-		return nil
-	}
 	behind := h.next
 	for _, p := range slices.Backward(h.sorted()) {
 		text, behind = binary.AppendUvarint(text, uint64(behind-p)), p

@@ -44,7 +44,7 @@ type pass struct {
 	empty    bool               // no epoch has an example, so the iterator need not be asked
 	restored bool               // from a state of the iterator, which may hold a failure
 	number   int64              // number of the next element, where the plan replays: see [source.ReplayPosition]
-	held     *held              // nil unless the plan holds positions
+	held     pending            // nil unless batches carry the positions of their rows
 	places   *places            // locations of the rows; nil unless the options ask for them
 	end      func()             // ends the reads of remote files
 	retrying bool               // the iterator was started again after a failure, with the smallest group
@@ -118,12 +118,13 @@ func (p *pass) start(group, skip int64) error {
 	}
 	defer func() { closeAll(feeds) }()
 	if p.held != nil {
-		positions := p.held.sorted()
-		t, err := tfbridge.NewTensorFromSlice([]int64{int64(len(positions))}, positions)
-		if err != nil {
-			return err
+		for _, positions := range p.held.feeds() {
+			t, err := tfbridge.NewTensorFromSlice([]int64{int64(len(positions))}, positions)
+			if err != nil {
+				return err
+			}
+			feeds = append(feeds, t)
 		}
-		feeds = append(feeds, t)
 	}
 	p.group, p.skip = group, skip
 	if e := p.pipe.Plan.Engine(); e.Seeks() || e.Replays() {

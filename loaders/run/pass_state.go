@@ -15,7 +15,11 @@ import (
 // SaveState takes the state after the batches so far.
 func (p *pass) SaveState(ctx context.Context) (encode func() ([]byte, error), err error) {
 	if p.pipe.Plan.Engine().Seeks() {
-		header, holding := p.position(), p.held.encode()
+		header := p.position()
+		var holding []byte
+		if p.held != nil {
+			holding = p.held.encode()
+		}
 		return func() ([]byte, error) {
 			header.Position.Data = p.pipe.dataDigest()
 			return p.pipe.encodeState(header, holding)

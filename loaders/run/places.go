@@ -50,11 +50,14 @@ type rowPositions interface {
 }
 
 // newPlaces returns the places of the rows of a pass that began at a position, and
-// whose next row is the given one. h has what buckets hold there; it is nil without
-// buckets.
-func newPlaces(pl *Pipeline, begin, row int64, h *held) (*places, error) {
+// whose next row is the given one. at is what is pending there; it is nil where batches carry
+// no positions.
+func newPlaces(pl *Pipeline, begin, row int64, at pending) (*places, error) {
 	l := &places{files: pl.Plan.Files, order: order.OfRows(pl.Plan.Spec, pl.Scan)}
+	h, _ := at.(*held)
 	switch {
+	case at != nil && h == nil:
+		l.rows = &bucketedRows{}
 	case pl.Plan.Shuffle != nil && h == nil:
 		shuffled, err := newShuffledRows(pl, row)
 		if err != nil {

@@ -34,7 +34,7 @@ func (p *pass) position() *stateHeader {
 // the number of their rows if records were left out.
 func (p *pass) reached() int64 {
 	if p.held != nil {
-		return p.held.next
+		return p.held.reached()
 	}
 	return p.pipe.Passed.Behind(p.begin, p.seen()-p.begin)
 }
@@ -59,9 +59,8 @@ func (p *pass) seek(header *stateHeader, holding []byte) error {
 	p.begin = begin
 	p.rows, p.batches = p.begin, header.Batches
 	if p.held != nil {
-		var ok bool
-		if p.held, ok = decodeHeld(p.begin, holding, mostHeld(plan.Bucket)); !ok {
-			return stateError(plan, "the saved state has no positions of records that the buckets of this loader could hold")
+		if p.held, err = p.pipe.pendingAt(p.begin, holding); err != nil {
+			return err
 		}
 		p.rows = p.held.delivered()
 	}
@@ -69,6 +68,18 @@ func (p *pass) seek(header *stateHeader, holding []byte) error {
 		p.read, p.rows = p.begin, header.Rows
 	}
 	return p.start(p.groupSize(p.batches), p.begin)
+}
+
+// pendingAt returns what is pending at a position. holding is what encode returned there.
+func (pl *Pipeline) pendingAt(begin int64, holding []byte) (pending, error) {
+	if pl.BlockRows > 0 {
+		if m, ok := decodeMissing(pl.BlockRows, begin, holding); ok {
+			return m, nil
+		}
+	} else if h, ok := decodeHeld(begin, holding, mostHeld(pl.Plan.Bucket)); ok {
+		return h, nil
+	}
+	return nil, stateError(pl.Plan, "the saved state has no positions of records that this loader could have passed over")
 }
 
 // beginOf returns the position of a saved state. holding is as in [pass.seek].
@@ -84,6 +95,8 @@ func (pl *Pipeline) beginOf(header *stateHeader, holding []byte) (begin int64, e
 	case !same && (at.Record != 0 || len(holding) > 0):
 		return 0, stateError(plan, "the state was saved within an epoch by the shard with index %d of %d, and this loader reads that with index %d of %d; "+
 			"only at the end of an epoch all shards are at the same position", at.Shard, at.Shards, shard, shards)
+	case len(holding) > 0 && pl.BlockRows == 0 && pl.Plan.Bucket == nil:
+		return 0, stateError(pl.Plan, "workers of a data service delivered the records before this state in any order, and some are missing; continue with the key service until none is, or by its own key worker in this process alone")
 	}
 	return at.Epoch*size + at.Record, nil
 }

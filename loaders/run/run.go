@@ -85,7 +85,10 @@ func (pl *Pipeline) newPass(ctx context.Context, sess *tfbridge.Session, o *step
 	pl.filtered.Store(0)
 	fed := []tfbridge.Output{pl.Group, pl.Skip, pl.Prefetch}
 	p := &pass{pipe: pl, session: sess, o: o, empty: empty}
-	if pl.Plan.Engine().HoldsPositions() {
+	switch {
+	case pl.BlockRows > 0:
+		fed, p.held = append(fed, pl.Held, pl.Blocks), &missing{rows: pl.BlockRows}
+	case pl.Plan.Engine().HoldsPositions():
 		fed, p.held = append(fed, pl.Held), newHeld(0, nil)
 	}
 	if p.init, err = sess.Prepare(fed, nil, []*tfbridge.Operation{pl.Iterator.Init}); err != nil {

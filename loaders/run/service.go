@@ -17,15 +17,21 @@ func (pl *Pipeline) checkService(ctx context.Context, sess *tfbridge.Session) er
 	if pl.Report == nil {
 		return nil
 	}
-	address := pl.Plan.Service.Address
+	address := pl.ServiceAddress
 	workers, err := service.Check(ctx, address)
 	if err != nil {
+		return pl.serviceError(err)
+	}
+	if workers, err = living(ctx, address, workers); err != nil {
 		return pl.serviceError(err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, service.Timeout)
 	defer cancel()
 	if _, err := sess.RunContext(waiting, nil, nil, []*tfbridge.Operation{pl.Report.Init}); err != nil {
 		return pl.serviceError(err)
+	}
+	if w := pl.Plan.Service.Worker; w != nil && w.Only {
+		workers = workers[:1]
 	}
 	for range workers {
 		out, err := sess.RunContext(waiting, nil, pl.Report.Element, nil)
@@ -45,6 +51,22 @@ func (pl *Pipeline) checkService(ctx context.Context, sess *tfbridge.Session) er
 		}
 	}
 	return nil
+}
+
+// living returns the workers that answer. The dispatcher knows one that has ended until it has
+// missed it for a while.
+func living(ctx context.Context, dispatcher string, workers []string) (alive []string, err error) {
+	for _, w := range workers {
+		if _, e := service.Tasks(ctx, w); e != nil {
+			err = e
+			continue
+		}
+		alive = append(alive, w)
+	}
+	if len(alive) == 0 {
+		return nil, millrace.Errorf(millrace.ErrIO, "the dispatcher at %s has no worker that answers: %w", millrace.Quote(dispatcher), err)
+	}
+	return alive, nil
 }
 
 // compareReport returns an error for a worker that would not make the batches of this process.
@@ -68,10 +90,10 @@ func (pl *Pipeline) serviceError(err error) error {
 	var e *millrace.Error
 	var tf *tfbridge.Error
 	if !errors.As(err, &e) {
-		e = millrace.Errorf(millrace.ErrIO, "the data service at %s: %w", millrace.Quote(pl.Plan.Service.Address), err)
+		e = millrace.Errorf(millrace.ErrIO, "the data service at %s: %w", millrace.Quote(pl.ServiceAddress), err)
 	}
 	if errors.As(err, &tf) && (tf.Code == tfbridge.NotFound || tf.Code == tfbridge.Unimplemented) {
-		e = millrace.Errorf(millrace.ErrRuntime, "the data service at %s cannot run Millrace's operations: %w; start its dispatcher and workers by millrace dispatcher and millrace worker of this version", millrace.Quote(pl.Plan.Service.Address), err)
+		e = millrace.Errorf(millrace.ErrRuntime, "the data service at %s cannot run Millrace's operations: %w; start its dispatcher and workers by millrace dispatcher and millrace worker of this version", millrace.Quote(pl.ServiceAddress), err)
 	}
 	e.Loader, e.Key = pl.Plan.Path, "service"
 	return e

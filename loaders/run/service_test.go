@@ -16,7 +16,7 @@ import (
 // know our operations.
 func TestServiceReports(t *testing.T) {
 	p := &plan.Plan{Spec: &spec.Spec{Path: "loader.json", Service: &spec.Service{Address: "disp:5050"}}, NativeLibrary: "/x/ops.so"}
-	pl := &Pipeline{Parts: &build.Parts{Plan: p}}
+	pl := &Pipeline{Parts: &build.Parts{Plan: p, ServiceAddress: "disp:5050"}}
 	if err := pl.compareReport([]string{"a, process 1", "ops.so", ""}); err != nil {
 		t.Error(err)
 	}

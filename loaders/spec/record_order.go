@@ -205,10 +205,22 @@ func (c orderPart) placesKnown(key string) {
 // ServiceConfig is "service": a data service whose workers read and process the data.
 type ServiceConfig struct {
 	decl.Object
-	Address        string `json:"address" decl:"required,nonempty" doc:"Where its dispatcher listens: HOST:PORT."`
+	Address        string `json:"address" decl:"nonempty" doc:"Where its dispatcher listens: HOST:PORT. Required unless there is a worker in this process; without it that has a dispatcher in this process, too."`
+	Order          string `json:"order" decl:"default=same,enum=same|any" doc:"same: the batches are those of one machine, in its order. any: blocks come as they arrive, each record once in each epoch, and another run has other batches. A slow worker then delays nobody. Epochs may overlap by up to buffered_blocks, and saved states say which records are missing."`
 	BlockBytes     int64  `json:"block_bytes" decl:"default=1048576,min=1,limit=1073741824" doc:"About how many bytes of examples a worker makes at a time. A block of fewer bytes costs more for each example, and a larger one takes more memory."`
-	BufferedBlocks int64  `json:"buffered_blocks" decl:"default=64,min=1,limit=65536" doc:"How many blocks may arrive before the one that is next in the order. When so many have, this process reads that block itself."`
+	BufferedBlocks int64  `json:"buffered_blocks" decl:"default=64,min=1,limit=65536" doc:"How many blocks may arrive, or with order any be delivered, before the one that is next in the order. When so many have, this process reads that block itself."`
 	WaitMS         int64  `json:"wait_ms" decl:"default=10000,min=0,limit=86400000" doc:"How long to wait for any block, in milliseconds, before this process reads the next one itself."`
+
+	Worker ServiceWorkerConfig `json:"worker" decl:"" doc:"A worker in the process that reads. What it makes is taken from memory, without the network and without a copy. The other workers of the service work, too, unless only says otherwise."`
+}
+
+// ServiceWorkerConfig is "worker" of a service: a worker in this process.
+type ServiceWorkerConfig struct {
+	decl.Object
+	TrustedNetwork bool   `json:"trusted_network" decl:"required" doc:"Must be true. It says that only machines of the service reach this one: the worker listens on every interface, without encryption or authentication, and runs what anybody sends."`
+	Host           string `json:"host" decl:"nonempty" doc:"The name or address by which the dispatcher and other clients reach this machine. The default is its name, and localhost without an address."`
+	Port           int64  `json:"port" decl:"default=0,min=0,limit=65535" doc:"Where the worker listens; 0 is any free port."`
+	Only           bool   `json:"only" decl:"default=false" doc:"Whether to read from this worker alone, although the dispatcher has others."`
 }
 
 // servicePart checks whether workers can read what the config asks for.
@@ -220,7 +232,14 @@ func (c servicePart) service() {
 	if a.At == nil || c.args.Bad("service") {
 		return
 	}
-	if host, port, err := net.SplitHostPort(a.Address); !a.Bad("address") {
+	w := &a.Worker
+	switch {
+	case !a.Has("address") && w.At == nil:
+		c.inConfig.Report(a.At, "needs the key address, or worker")
+	case w.At != nil && !w.TrustedNetwork && !w.Bad("trusted_network"):
+		c.inConfig.Report(w.Key("trusted_network"), "must be true: this process would listen on every interface%s, without encryption or authentication, and run what anybody sends; close its ports to all but the machines of the service", atPort(w.Port))
+	}
+	if host, port, err := net.SplitHostPort(a.Address); a.Has("address") && !a.Bad("address") {
 		if n, e := strconv.ParseUint(port, 10, 16); cmp.Or(err, e) != nil || n == 0 || host == "" {
 			c.inConfig.Report(a.Key("address"), "must be HOST:PORT, got %s", decl.Quote(a.Address))
 		}
@@ -228,7 +247,18 @@ func (c servicePart) service() {
 	if why := c.notServed(); why != "" {
 		c.inConfig.Report(c.args.Key("service"), "workers make blocks of an order that is computed before the data are read, and %s", why)
 	}
-	c.spec.Service = &Service{a.Address, a.BlockBytes, a.BufferedBlocks, a.WaitMS}
+	c.spec.Service = &Service{Address: a.Address, BlockBytes: a.BlockBytes, BufferedBlocks: a.BufferedBlocks, WaitMS: a.WaitMS, AnyOrder: a.Order == "any"}
+	if w.At != nil {
+		c.spec.Service.Worker = &ServiceWorker{Host: w.Host, Port: w.Port, Only: w.Only || a.Address == ""}
+	}
+}
+
+// atPort names a port for a message.
+func atPort(port int64) string {
+	if port == 0 {
+		return ""
+	}
+	return " at port " + strconv.FormatInt(port, 10)
 }
 
 // notServed returns why no worker can make blocks of the config's batches, "" if one can.

@@ -204,6 +204,16 @@ type Service struct {
 	BlockBytes     int64  `json:"block_bytes"`
 	BufferedBlocks int64  `json:"buffered_blocks"`
 	WaitMS         int64  `json:"wait_ms"`
+	AnyOrder       bool   `json:"any_order"` // blocks come as they arrive
+
+	Worker *ServiceWorker `json:"worker,omitempty"` // nil: none in this process
+}
+
+// ServiceWorker is a worker of a data service in the process that reads.
+type ServiceWorker struct {
+	Host string `json:"host,omitempty"` // others reach this machine by it; "": its name
+	Port int64  `json:"port"`           // 0: any free one
+	Only bool   `json:"only"`           // no other worker is read from
 }
 
 // ModelNames are the input and output tensors of a model.

@@ -31,10 +31,72 @@ func gathered(t *testing.T, numbers []int64, buffered, bad int64) (rows []int64)
 	}, nil)
 	o := &native.BlocksOptions{Rows: 3, Start: s.Const(int64(4)), Last: 6, Buffered: buffered, WaitMS: 60_000}
 	d := native.GatherBlocks(given, o, func(s *graph.Scope, number tfbridge.Output) []tfbridge.Output { return blockOf(s, number, 0) })
-	for _, x := range all(t, d.Unbatch()) {
-		rows = append(rows, x.(int64))
+	return rowsOf(t, d)
+}
+
+// rowsOf returns the rows of a dataset of blocks, and compares the positions in it with them.
+func rowsOf(t *testing.T, d *dataset.Dataset) (rows []int64) {
+	t.Helper()
+	for el, err := range d.Unbatch().All(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, position := el[0].Value().(int64), el[1].Value().(int64)
+		if row%marked != position {
+			t.Errorf("row %d is at position %d", row, position)
+		}
+		rows = append(rows, row)
 	}
 	return rows
+}
+
+// Blocks in any order come as they arrive, the one that is next when enough have come before it,
+// and at the end those that did not arrive. A run that continues has the missing parts alone.
+func TestGatherBlocksInAnyOrder(t *testing.T) {
+	needLibrary(t)
+	tests := map[string]struct {
+		numbers, missing []int64
+		start, buffered  int64
+		want             []int64
+	}{
+		"all here":       {start: 9, buffered: 9, want: []int64{9, 10, 11, 12, 13, 14, 15, 16, 17}},
+		"missing":        {missing: []int64{1, 2, 4, 5}, start: 16, buffered: 9, want: []int64{1, 4, 16, 17}},
+		"missing blocks": {missing: []int64{0, 3, 7, 9}, start: 13, buffered: 1, want: []int64{0, 1, 2, 7, 8, 13, 14, 15, 16, 17}},
+		"same block":     {missing: []int64{12, 13}, start: 14, buffered: 9, want: []int64{12, 14, 15, 16, 17}},
+	}
+	for name, x := range tests {
+		for _, order := range []bool{false, true} {
+			if diff := cmp.Diff(x.want, gatheredFrom(t, x.numbers, &native.BlocksOptions{Buffered: x.buffered, AnyOrder: order}, x.start, x.missing)); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", name, diff)
+			}
+		}
+	}
+	o := &native.BlocksOptions{Buffered: 9, AnyOrder: true}
+	got := gatheredFrom(t, []int64{4, 4, 1}, o, 0, nil)
+	seen := map[int64]int64{}
+	for _, row := range got {
+		seen[row%marked] += 1 + row/marked*10
+	}
+	want := map[int64]int64{}
+	for row := range int64(18) {
+		if want[row] = 1; row/3 == 4 || row/3 == 1 {
+			want[row] = 11
+		}
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("as they come (-want +got)\n%s", diff)
+	}
+}
+
+// gatheredFrom returns the rows of blocks 0 to 5 where a service gives some numbers.
+func gatheredFrom(t *testing.T, numbers []int64, o *native.BlocksOptions, start int64, missing []int64) []int64 {
+	t.Helper()
+	s := newScope(t)
+	given := dataset.FromSlices(s, s.Const(append([]int64{}, numbers...))).Map("given", func(s *graph.Scope, args []tfbridge.Output) []tfbridge.Output {
+		return append([]tfbridge.Output{args[0]}, blockOf(s, args[0], marked)...)
+	}, nil)
+	o.Rows, o.Start, o.Last, o.WaitMS, o.Missing = 3, s.Const(start), 6, 60_000, s.Const(append([]int64{}, missing...))
+	return rowsOf(t, native.GatherBlocks(given, o, func(s *graph.Scope, number tfbridge.Output) []tfbridge.Output { return blockOf(s, number, 0) }))
 }
 
 // Each block comes once and in its place, whatever a service gives.

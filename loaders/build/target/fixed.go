@@ -53,7 +53,7 @@ func (t *Target) CountsRead() bool {
 // Trailing returns how many components elements have after the tensors of the plan: their
 // number, or none.
 func (t *Target) Trailing() int {
-	if t.HoldsPositions() || t.NumbersElements() || t.CountsRead() {
+	if t.Service() != nil || t.HoldsPositions() || t.NumbersElements() || t.CountsRead() {
 		return 1
 	}
 	return 0

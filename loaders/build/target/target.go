@@ -56,6 +56,9 @@ type Target struct {
 	// Fixed are the values of Feeds, if no run feeds them.
 	Fixed *Fixed
 
+	// ServiceAddress is where the dispatcher of [Target.Service] listens.
+	ServiceAddress string
+
 	// Stop is the position after the last record, an int64 scalar; unset: all records from Skip
 	// on come. RecordLengths has the lengths of all records; unset: [source.Records.Lengths] finds
 	// them.
@@ -86,11 +89,12 @@ type Target struct {
 }
 
 // Feeds are the values that a run feeds to the operation that starts its iterator, int64
-// scalars but for Held.
+// scalars but for Held and Blocks.
 type Feeds struct {
 	Group    tfbridge.Output // records parsed at once, or rows of an element where [engine.Choice.JoinsBatches]
 	Skip     tfbridge.Output // elements skipped at the start, or records where [engine.Choice.Seeks]; the first number where [engine.Choice.Replays]
-	Held     tfbridge.Output // a vector of the positions of the records that come first; unset unless [engine.Choice.HoldsPositions]
+	Held     tfbridge.Output // a vector of the positions of the records that come first; unset unless [engine.Choice.HoldsPositions]. With a data service: begin and end of each part of the order before Skip that comes
+	Blocks   tfbridge.Output // a vector of the numbers of the blocks of these parts; unset without a data service
 	Prefetch tfbridge.Output // elements that tf.data prepares ahead, where [engine.Choice.RunPrefetches]
 }
 
@@ -136,7 +140,10 @@ func (t *Target) AddFeeds() {
 	t.Group = t.Scope.Placeholder(tfbridge.Int64, scalar)
 	t.Skip = t.Scope.Placeholder(tfbridge.Int64, scalar)
 	t.Prefetch = t.Scope.Placeholder(tfbridge.Int64, scalar)
-	if t.Engine.HoldsPositions() {
+	if t.Service() != nil {
+		t.Blocks = t.Scope.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
+	}
+	if t.Service() != nil || t.Engine.HoldsPositions() {
 		t.Held = t.Scope.Placeholder(tfbridge.Int64, tfbridge.MakeShape(-1))
 	}
 }

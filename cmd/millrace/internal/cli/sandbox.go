@@ -156,6 +156,9 @@ func LoaderNeeds(plans ...*loaders.Plan) *sandbox.Policy {
 		}
 		if plan.Service != nil {
 			needs.Connect = true
+			if plan.Service.Worker != nil {
+				needs.Listen = append(needs.Listen, 0, uint16(plan.Service.Worker.Port))
+			}
 		}
 		// Records that are read by their number need indexes, which a run makes.
 		if dir := index.CacheDir(); plan.Records != nil && dir != "" && os.MkdirAll(dir, 0o755) == nil {
