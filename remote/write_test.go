@@ -96,6 +96,9 @@ func TestWrites(t *testing.T) {
 					c := client(t, s, remote.Options{Part: part})
 					err := write(t.Context(), c, url, tt.data)
 					s.Fault = nil
+					if n := len(s.Requests()); tt.name == "many parts" && url[:2] == "gs" && n != 4 {
+						t.Errorf("%d requests, want one to begin and one for each part: %q", n, s.Requests())
+					}
 					want := tt.data
 					if tt.want != "" {
 						want = []byte("old")

@@ -49,6 +49,17 @@ func TestCommandsWriteStores(t *testing.T) {
 	if s.Object("/songs/made/progress.json") != nil || s.Uploads() != 0 {
 		t.Error("something is left that is not part of the dataset")
 	}
+	text, err := os.ReadFile(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Put("/days/rows.csv", text)
+	if _, said, err := run("convert", "s3://days/rows.csv", "--out", "s3://songs/again", "--shards", "3"); err != nil {
+		t.Fatal(err, said)
+	}
+	if a, b := s.Object("/songs/made/part-00001.tfrecords"), s.Object("/songs/again/part-00001.tfrecords"); string(a) != string(b) || len(a) == 0 {
+		t.Errorf("rows of a store give %d bytes, those of a disk %d", len(b), len(a))
+	}
 	s.Delete("/songs/made/part-00001.tfrecords.millrace-index")
 	out, said, err := run("index", "s3://songs/made")
 	if want := "s3://songs/made: 3 files, 100 records"; err != nil || !strings.HasPrefix(out, want) || !strings.Contains(out, "1 indexed") {

@@ -250,6 +250,8 @@ func (s *Store) explain(err error, role string) error {
 		f.Advice = "there is no such blob or container"
 	case "AuthenticationFailed", "InvalidAuthenticationInfo":
 		f.Advice = "AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN are not those of this account, or have expired; a clock that is wrong has the same effect"
+	case "InvalidHeaderValue":
+		f.Advice = "if it is Azurite, start it with --skipApiVersionCheck"
 	case "NoAuthenticationInformation", "PublicAccessNotPermitted":
 		f.Advice = "set AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_CLIENT_ID"
 	default:

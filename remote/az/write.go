@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -26,6 +27,9 @@ func info(size *int64, changed *time.Time, tag *azcore.ETag) (i remote.Info) {
 	}
 	if tag != nil {
 		i.Version = string(*tag)
+		if i.Version != "" && !strings.Contains(i.Version, `"`) { // lists give ETags without quotes
+			i.Version = `"` + i.Version + `"`
+		}
 	}
 	return i
 }

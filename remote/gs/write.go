@@ -133,7 +133,7 @@ func (u *upload) Part(ctx context.Context, p remote.Part) error {
 	if err := u.put(ctx, p.Body(int(from)), int(end-u.got), span); err != nil {
 		return err
 	}
-	if u.got < end || p.Last && !u.done {
+	if !u.done && (u.got < end || p.Last) {
 		u.asked = true
 		return &remote.Failure{Msg: u.s.base + " has not kept all bytes of a part", Retry: true}
 	}

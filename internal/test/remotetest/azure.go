@@ -120,7 +120,7 @@ func (s *Server) azureList(r *http.Request) *http.Response {
 			break
 		}
 		out.Blobs.Blob = append(out.Blobs.Blob, item{name, properties{
-			Size: len(s.objects[path]), Modified: time.Unix(1700000000, 0).UTC().Format(http.TimeFormat), Etag: fmt.Sprintf(`"%x"`, s.sums[path]),
+			Size: len(s.objects[path]), Modified: time.Unix(1700000000, 0).UTC().Format(http.TimeFormat), Etag: fmt.Sprintf("%x", s.sums[path]),
 		}})
 	}
 	return answerXML(r, out)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -14,7 +13,6 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
 )
 
 var (
@@ -53,14 +51,15 @@ func damaged(path, format string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*millrace.Error); ok && e.File != "" {
-		return err
+	var e *millrace.Error
+	if errors.As(err, &e) && e.File != "" {
+		return e
 	}
 	class := millrace.ErrCorrupt
 	if errors.Is(err, millrace.ErrLimit) {
 		class = millrace.ErrLimit
 	}
-	e := millrace.Errorf(class, "the file cannot be read as %s: %w", format, err)
+	e = millrace.Errorf(class, "the file cannot be read as %s: %w", format, err)
 	e.File = path
 	return e
 }
@@ -102,9 +101,9 @@ type parquetBatches struct {
 }
 
 func openParquet(path string) (in batches, err error) {
-	f, info, err := regularfile.OpenFile(path)
+	f, size, err := openInput(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return nil, err
 	}
 	p := &parquetBatches{path: path}
 	defer func() {
@@ -113,12 +112,12 @@ func openParquet(path string) (in batches, err error) {
 		}
 	}()
 	defer recovered(path, "Parquet", &err)
-	if err := checkFooter(f, info.Size()); err != nil {
+	if err := checkFooter(f, size); err != nil {
 		return nil, damaged(path, "Parquet", err)
 	}
 	p.file, err = file.NewParquetReader(f, file.WithReadProps(parquet.NewReaderProperties(&p.memory)))
 	if err == nil {
-		err = errors.Join(checkChunks(p.file.MetaData(), info.Size()), checkParquetSchema(p.file.MetaData()))
+		err = errors.Join(checkChunks(p.file.MetaData(), size), checkParquetSchema(p.file.MetaData()))
 	}
 	if err != nil {
 		return nil, damaged(path, "Parquet", err)
@@ -192,7 +191,7 @@ func (p *parquetBatches) Close() error {
 // ipcBatches reads an Arrow file or stream.
 type ipcBatches struct {
 	path   string
-	file   *os.File
+	file   inputFile
 	memory limitedMemory
 	random *ipc.FileReader // reader of a file
 	stream *ipc.Reader     // reader of a stream
@@ -200,9 +199,9 @@ type ipcBatches struct {
 }
 
 func openIPC(path string) (in batches, err error) {
-	f, info, err := regularfile.OpenFile(path)
+	f, size, err := openInput(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return nil, err
 	}
 	p := &ipcBatches{path: path, file: f}
 	defer func() {
@@ -214,10 +213,10 @@ func openIPC(path string) (in batches, err error) {
 	magic := make([]byte, 6)
 	io.ReadFull(f, magic)
 	isStream := string(magic) != "ARROW1"
-	if err := checkIPCSchema(f, info.Size(), isStream); err != nil {
+	if err := checkIPCSchema(f, size, isStream); err != nil {
 		return nil, damaged(path, "Arrow", err)
 	}
-	options := []ipc.Option{ipc.WithAllocator(&p.memory), ipc.WithMetadataSizeLimit(maxArrowHeader), ipc.WithBodySizeLimit(max(1, min(info.Size(), maxArrowBytes)))}
+	options := []ipc.Option{ipc.WithAllocator(&p.memory), ipc.WithMetadataSizeLimit(maxArrowHeader), ipc.WithBodySizeLimit(max(1, min(size, maxArrowBytes)))}
 	if _, err = f.Seek(0, io.SeekStart); err == nil {
 		if isStream {
 			// ipc.NewReader ignores the limits.

@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"sync"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
 	"millrace/loaders/spec"
 	"millrace/tfrecord/example"
 )
@@ -38,7 +36,7 @@ func separated(name, extension string, comma byte) *format {
 // csvFile reads the rows of a file.
 type csvFile struct {
 	path  string
-	file  *os.File
+	file  inputFile
 	cut   *rowCutter
 	names []string
 	data  []byte // bytes read that are not part of a row yet
@@ -54,9 +52,9 @@ const csvBytes = 256 << 10
 
 // readCSV opens a file and reads its first line.
 func readCSV(path string, comma byte) (*csvFile, error) {
-	file, _, err := regularfile.OpenFile(path)
+	file, _, err := openInput(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return nil, err
 	}
 	f := &csvFile{path: path, file: file, cut: newRowCutter(comma), line: 1, piece: csvBytes}
 	if err := f.readNames(); err != nil {

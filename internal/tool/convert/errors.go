@@ -27,6 +27,10 @@ func dataError(path, format string, args ...any) error {
 }
 
 func ioError(path string, err error) error {
+	var known *millrace.Error
+	if errors.As(err, &known) && known.File != "" {
+		return err // a store's
+	}
 	if e, ok := err.(*fs.PathError); ok {
 		err = e.Err
 	}

@@ -37,10 +37,7 @@ const (
 
 // classOf returns the class of a file: the name of its folder.
 func classOf(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		path = full
-	}
-	return filepath.Base(filepath.Dir(path))
+	return filepath.Base(folderOf(path))
 }
 
 // format returns the format of files of this kind.

@@ -6,7 +6,6 @@ import (
 	_ "image/jpeg"
 	_ "image/png"
 
-	"millrace/internal/base/regularfile"
 	"millrace/loaders/spec"
 )
 
@@ -22,12 +21,12 @@ const imageBytes = "image"
 
 // surveyImage reads the header of an image.
 func surveyImage(path string) ([]Column, error) {
-	f, info, err := regularfile.OpenFile(path)
+	f, size, err := openInput(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return nil, err
 	}
 	defer f.Close()
-	if err := checkRecord(info.Size()); err != nil {
+	if err := checkRecord(size); err != nil {
 		return nil, dataError(path, "%w", err)
 	}
 	if _, _, err := image.DecodeConfig(f); err != nil {
@@ -37,9 +36,9 @@ func surveyImage(path string) ([]Column, error) {
 }
 
 func openImage(path string) (content, error) {
-	bytes, err := regularfile.ReadFile(path, maxRecord)
+	bytes, err := readInput(path, maxRecord)
 	if err != nil {
-		return content{}, ioError(path, err)
+		return content{}, err
 	}
 	return content{int64(len(bytes)), func(v *values, c *Column) error {
 		if c.Name != imageBytes {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"millrace/remote"
 )
 
 // formats lists the formats.
@@ -59,9 +61,9 @@ func findInputs(args []string) ([]Input, *format, error) {
 			case of != f:
 				return nil, nil, inputError(path, "the file is %s, those before it are %s; convert each format to a dataset of its own", f.name, of.name)
 			}
-			info, err := os.Stat(path)
+			info, err := statInput(path)
 			if err != nil {
-				return nil, nil, ioError(path, err)
+				return nil, nil, err
 			}
 			inputs = append(inputs, Input{Path: path, Bytes: info.Size(), ModTime: info.ModTime().UTC().Format("2006-01-02T15:04:05.999999999Z")})
 		}
@@ -71,6 +73,9 @@ func findInputs(args []string) ([]Input, *format, error) {
 
 // filesOf returns a file, or the files of a format below a folder.
 func filesOf(arg string) ([]string, error) {
+	if remote.IsURL(arg) {
+		return objectsOf(arg)
+	}
 	info, err := os.Stat(arg)
 	if err != nil {
 		return nil, ioError(arg, err)

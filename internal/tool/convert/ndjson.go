@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
 )
 
 var ndjsonFormat = &format{name: "NDJSON", extensions: []string{".ndjson", ".jsonl"}, survey: surveyNDJSON, open: openNDJSON}
@@ -20,16 +18,16 @@ var ndjsonFormat = &format{name: "NDJSON", extensions: []string{".ndjson", ".jso
 // ndjsonFile reads the objects of a file, one per line.
 type ndjsonFile struct {
 	path string
-	file *os.File
+	file inputFile
 	in   *bufio.Reader
 	rest []byte // a line that does not fit the buffer of in
 	line int64
 }
 
 func readNDJSON(path string) (*ndjsonFile, error) {
-	file, _, err := regularfile.OpenFile(path)
+	file, _, err := openInput(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return nil, err
 	}
 	f := &ndjsonFile{path: path, file: file, in: bufio.NewReaderSize(file, 1<<18)}
 	head, _ := f.in.Peek(1 << 16)

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
 )
 
 // npzFormat is the format of archives of NumPy arrays. Row i has element i of each
@@ -29,18 +27,18 @@ type member struct {
 // archive is an open file.
 type archive struct {
 	path    string
-	file    *os.File
+	file    inputFile
 	members []*member
 	rows    int64
 }
 
 // openArchive reads the headers of all arrays.
 func openArchive(path string) (a *archive, err error) {
-	file, info, err := regularfile.OpenFile(path)
+	file, size, err := openInput(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return nil, err
 	}
-	z, err := zip.NewReader(file, info.Size())
+	z, err := zip.NewReader(file, size)
 	if err == nil && len(z.File) > maxMembers {
 		err = limitError("more than %d arrays in an archive", maxMembers)
 	}

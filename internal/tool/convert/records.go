@@ -9,6 +9,7 @@ import (
 
 	"millrace"
 	"millrace/loaders/spec"
+	"millrace/remote"
 	"millrace/tfrecord"
 	"millrace/tfrecord/index"
 )
@@ -69,9 +70,9 @@ func (c *conversion) manifestOfRecords(path string) (string, error) {
 // manifestAbove returns the path of the manifest of a data file: the one in the nearest
 // parent folder that has one. It returns "" if there is none.
 func manifestAbove(path string) string {
-	dir, err := filepath.Abs(filepath.Dir(path))
-	if err != nil {
-		return ""
+	dir := folderOf(path)
+	if remote.IsURL(path) {
+		return manifestInStore(dir)
 	}
 	for {
 		manifest := filepath.Join(dir, spec.ManifestName)

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"millrace"
-	"millrace/internal/base/regularfile"
 	"millrace/loaders/spec"
 )
 
@@ -57,9 +55,9 @@ const maxWAVChunks = 1 << 16
 func (h *wavHeader) sampleBytes() int64 { return int64(h.bits) / 8 }
 
 func surveyWAV(path string) ([]Column, error) {
-	f, _, err := regularfile.OpenFile(path)
+	f, _, err := openInput(path)
 	if err != nil {
-		return nil, ioError(path, err)
+		return nil, err
 	}
 	defer f.Close()
 	h, err := readWAV(path, f)
@@ -71,9 +69,9 @@ func surveyWAV(path string) ([]Column, error) {
 }
 
 func openWAV(path string) (content, error) {
-	f, _, err := regularfile.OpenFile(path)
+	f, _, err := openInput(path)
 	if err != nil {
-		return content{}, ioError(path, err)
+		return content{}, err
 	}
 	defer f.Close()
 	h, err := readWAV(path, f)
@@ -97,7 +95,7 @@ func openWAV(path string) (content, error) {
 }
 
 // readWAV reads the chunks up to the samples, and checks that all samples exist.
-func readWAV(path string, f *os.File) (*wavHeader, error) {
+func readWAV(path string, f inputFile) (*wavHeader, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, ioError(path, err)
@@ -112,7 +110,9 @@ func readWAV(path string, f *os.File) (*wavHeader, error) {
 			return nil, damaged(path, "WAV", fmt.Errorf("the samples do not come within %d chunks", maxWAVChunks))
 		}
 		var chunk [8]byte
-		if _, err := f.ReadAt(chunk[:], at); err != nil {
+		if _, err := f.ReadAt(chunk[:], at); err != nil && err != io.EOF {
+			return nil, ioError(path, err)
+		} else if err != nil {
 			return nil, wavTruncated(path, "the samples (chunk data) are missing")
 		}
 		size := int64(binary.LittleEndian.Uint32(chunk[4:]))
