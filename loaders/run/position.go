@@ -96,7 +96,7 @@ func (pl *Pipeline) beginOf(header *stateHeader, holding []byte) (begin int64, e
 		return 0, stateError(plan, "the state was saved within an epoch by the shard with index %d of %d, and this loader reads that with index %d of %d; "+
 			"only at the end of an epoch all shards are at the same position", at.Shard, at.Shards, shard, shards)
 	case len(holding) > 0 && pl.BlockRows == 0 && pl.Plan.Bucket == nil:
-		return 0, stateError(pl.Plan, "workers of a data service delivered the records before this state in any order, and some are missing; continue with the key service until none is, or by its own key worker in this process alone")
+		return 0, stateError(pl.Plan, "workers of a data service delivered records in any order, and some before this state are missing; give the config the key service again, which needs no other machine with {\"worker\": {\"trusted_network\": true}}")
 	}
 	return at.Epoch*size + at.Record, nil
 }
