@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"millrace/estimator/run"
 	"millrace/internal/test/address"
 	"millrace/internal/test/fixture"
+	"millrace/internal/test/soak"
 	"millrace/internal/test/testruntime"
 )
 
@@ -104,6 +106,42 @@ func TestTrainTogether(t *testing.T) {
 	}
 	if x, y := variablesAt(t, two, 45), variablesAt(t, killed, 45); len(x) == 0 || !maps.Equal(x, y) {
 		t.Error("after a kill the variables differ")
+	}
+}
+
+// Either of two processes that train together is killed, again and again, between steps and
+// while checkpoints are written: the last weights are the same bits as without.
+func TestTrainTogetherKilled(t *testing.T) {
+	testruntime.Need(t)
+	kills := soak.Rounds(2, 50)
+	_, config := togetherConfig(t)
+	setTrain(t, config, fixture.Object{"loader": "loader.json", "steps": 60 * kills, "log_every": 3}, 4)
+	whole, killed := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
+	second := startWorker(t, 1, config, whole)
+	trained(t, 0, "train", config, "--dir", whole, "--task", "worker:0", "--trusted-network")
+	second.ends(t, 0)
+
+	restarts := []string{"--restarts", fmt.Sprint(4 * kills)}
+	second = startWorker(t, 1, config, killed, restarts...)
+	first := newTask(t, "worker:0", config, killed, restarts...)
+	random, next, done := rand.New(rand.NewPCG(3, 4)), 8, 0
+	first.lines(t, func(n int) {
+		if n != next || done == kills {
+			return
+		}
+		victims := []*worker{first, second}
+		if err := syscall.Kill(onlyChild(t, victims[random.IntN(2)].Process.Pid), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		done, next = done+1, n+8+random.IntN(20)
+	})
+	second.ends(t, 0)
+	if done < kills {
+		t.Errorf("%d of %d kills", done, kills)
+	}
+	last := int64(60 * kills)
+	if x, y := variablesAt(t, whole, last), variablesAt(t, killed, last); len(x) == 0 || !maps.Equal(x, y) {
+		t.Error("after kills the variables differ")
 	}
 }
 

@@ -24,13 +24,14 @@ func TestParse(t *testing.T) {
 	tests := map[string]*cluster.Spec{
 		"":                             nil,
 		`{"task": {"type": "worker"}}`: nil,
-		`{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}`:                          nil,
-		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}`:                   {Workers: two, Rank: 1},
-		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": "1"}}`:                 {Workers: two, Rank: 1},
-		`{"cluster": {"worker": ["b:2"], "chief": ["a:1"]}, "task": {"type": "worker", "index": 0}}`:        {Workers: two, Rank: 1},
-		`{"cluster": {"worker": ["b:2"], "chief": ["a:1"]}, "task": {"type": "chief", "index": 0}, "x": 1}`: {Workers: two, Rank: 0},
-		`{"cluster": {"worker": ["a:1"], "ps": ["b:2"]}, "task": {"type": "ps", "index": 0}}`:               {Workers: two[:1], Servers: two[1:], Server: true},
-		`{"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "task": {"type": "chief", "index": 0}}`:             {Workers: two[:1], Servers: two[1:]},
+		`{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}`:                              nil,
+		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}`:                       {Workers: two, Rank: 1},
+		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": "1"}}`:                     {Workers: two, Rank: 1},
+		`{"cluster": {"worker": ["b:2"], "chief": ["a:1"]}, "task": {"type": "worker", "index": 0}}`:            {Workers: two, Rank: 1},
+		`{"cluster": {"worker": ["b:2"], "chief": ["a:1"]}, "task": {"type": "chief", "index": 0}, "x": 1}`:     {Workers: two, Rank: 0},
+		`{"cluster": {"worker": ["a:1"], "ps": ["b:2"]}, "task": {"type": "ps", "index": 0}}`:                   {Workers: two[:1], Servers: two[1:], Server: true},
+		`{"cluster": {"worker": ["a:1", "b:2"], "evaluator": ["c:3"]}, "task": {"type": "worker", "index": 1}}`: {Workers: two, Rank: 1},
+		`{"cluster": {"chief": ["a:1"], "ps": ["b:2"]}, "task": {"type": "chief", "index": 0}}`:                 {Workers: two[:1], Servers: two[1:]},
 	}
 	for text, want := range tests {
 		got, err := cluster.Parse(text)
@@ -42,8 +43,9 @@ func TestParse(t *testing.T) {
 		}
 	}
 	wrong := map[string]string{
-		`worker 0`:                        "is not JSON",
-		`{"cluster": {"other": ["a:1"]}}`: `a job "other"`,
+		`worker 0`: "is not JSON",
+		`{"cluster": {"worker": ["a:1"]}, "task": {"type": "evaluator", "index": 0}}`:      "millrace evaluate RUN.json",
+		`{"cluster": {"other": ["a:1"]}}`:                                                  `a job "other"`,
 		`{"cluster": {"ps": ["a:1"]}, "task": {"type": "ps", "index": 0}}`:                 "no worker",
 		`{"cluster": {"chief": ["a:1", "b:2"]}}`:                                           "2 chiefs",
 		`{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 2}}`:  "no such task",

@@ -28,6 +28,8 @@ const (
 	workerJob = "worker"
 	serverJob = "ps"
 	chiefJob  = "chief"
+
+	evaluatorJob = "evaluator"
 )
 
 // config is the content of TF_CONFIG.
@@ -44,8 +46,8 @@ type config struct {
 //	{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}
 //
 // A chief, if there is one, has rank 0, and the workers come after it. With a job "ps" they
-// train by parameter servers. Evaluators are refused. A value without a cluster, or with one
-// process, gives nil.
+// train by parameter servers. The task of an evaluator is an error that names the command for
+// it. A value without a cluster, or with one process, gives nil.
 func Parse(value string) (*Spec, error) {
 	if strings.TrimSpace(value) == "" {
 		return nil, nil
@@ -57,8 +59,11 @@ func Parse(value string) (*Spec, error) {
 	if len(c.Cluster) == 0 {
 		return nil, nil
 	}
+	if c.Task.Type == evaluatorJob {
+		return nil, errorf("this process is an evaluator, which takes no part in the cluster: run millrace evaluate RUN.json --dir RUN_DIR --watch in its place")
+	}
 	for _, job := range slices.Sorted(maps.Keys(c.Cluster)) {
-		if job != chiefJob && job != workerJob && job != serverJob {
+		if job != chiefJob && job != evaluatorJob && job != workerJob && job != serverJob {
 			return nil, errorf("the cluster has a job %q; chief and worker train together, and ps holds their variables", job)
 		}
 	}

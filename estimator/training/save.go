@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -98,11 +99,27 @@ func (t *training) job() map[string]string {
 func (t *training) facts() map[string]string {
 	facts := t.job()
 	facts["step"], facts["last step"] = strconv.FormatInt(t.step, 10), strconv.FormatInt(t.o.Steps, 10)
-	facts["TensorFlow"] = tfbridge.Version()
+	facts["TensorFlow"], facts["version of the program"] = tfbridge.Version(), programVersion()
 	if t.subject.Step != nil {
 		facts["set of trained variables"] = strings.Join(t.subject.Step.Names, " ")
 	}
 	return facts
+}
+
+// programVersion returns the version of this program and the revision that it was built from, as
+// far as the build recorded them.
+func programVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	version := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += " " + s.Value
+		}
+	}
+	return version
 }
 
 // reportSaved reports a checkpoint that was written.
