@@ -39,7 +39,7 @@ func texts(t *testing.T) *fixture.Dataset {
 	for file, list := range map[string][]string{
 		"a.tfrecords": {"The cat sat on the mat", "", "one", "  two   spaces ", "ünï\xffcode \xe2\x82", "a b c d e f g"},
 		"b.tfrecords": {"", ""},
-		"c.tfrecords": {"cat cat mat", "x,y,,z", "\x00 \x01"},
+		"c.tfrecords": {"cat cat mat", "x,y,,z", "\x00 \x01", "honorificabilitudinitatibus CAT honorificabilitudinitatibusX"},
 	} {
 		var records [][]byte
 		for _, text := range list {
@@ -63,11 +63,16 @@ func TestTextsAtOnce(t *testing.T) {
 	padding := func(n int) fixture.Object {
 		return fixture.Object{"padding": []fixture.Object{{"tensor": "text", "shape": []int{n}}}}
 	}
+	long := step("lookup", fixture.Object{"vocabulary": []string{"cat", "honorificabilitudinitatibus", "", "y"}, "oov": 2, "start": 5})
+	byOne := map[string]bool{"words": true, "fixed": true, "lowered words": true, "parts": true, "none": true} // one operation makes the numbers
 	for name, tt := range map[string]struct {
 		steps []fixture.Object
 		args  fixture.Object
 	}{
-		"words": {[]fixture.Object{step("lower", fixture.Object{}), words, lookup, step("slice", fixture.Object{"slice": "[:4]"})}, padding(-1)},
+		"lowered words": {[]fixture.Object{words, step("lower", fixture.Object{}), long, step("slice", fixture.Object{"slice": "[:3]"}), step("slice", fixture.Object{"slice": "[1:]"})}, padding(-1)},
+		"parts":         {[]fixture.Object{step("split", fixture.Object{"sep": ","}), long}, padding(-1)},
+		"none":          {[]fixture.Object{words, long, step("slice", fixture.Object{"slice": "[:0]"})}, padding(2)},
+		"words":         {[]fixture.Object{step("lower", fixture.Object{}), words, lookup, step("slice", fixture.Object{"slice": "[:4]"})}, padding(-1)},
 		"lower words": {[]fixture.Object{words, step("slice", fixture.Object{"slice": ":5"}), step("lower", fixture.Object{}), step("slice", fixture.Object{"slice": ":3"}),
 			step("lookup", fixture.Object{"vocabulary": []string{"cat", "", "the", "a"}, "start": 7})}, padding(-1)},
 		"lower commas": {[]fixture.Object{step("lower", fixture.Object{}), step("split", fixture.Object{"sep": "c"}), step("lower", fixture.Object{}),
@@ -92,6 +97,9 @@ func TestTextsAtOnce(t *testing.T) {
 			for engine, l := range together {
 				if plan := l.Plan(); plan.StepsSingly() || !strings.Contains(fmt.Sprint(plan.Explain()), "processing steps make rows that differ in length") {
 					t.Errorf("%s: the steps see one example at a time", engine)
+				}
+				if got := strings.Contains(fmt.Sprint(l.Plan().Explain()), "their words looked up, by one operation"); got != (byOne[name] && engine == "native") {
+					t.Errorf("%s: the words are looked up by one operation: %t", engine, got)
 				}
 			}
 			of := "id"

@@ -695,6 +695,44 @@ change: What is computed of each value x: '', 'normalize', (x - first) / second,
   or 'scale', x * first + second.
 )doc");
 
+REGISTER_OP("MillraceWords")
+    .Input("texts: string")
+    .Input("words: string")
+    .Output("numbers: int64")
+    .Output("row_splits: int64")
+    .Attr("lower: bool = false")
+    .Attr("sep: string = ''")
+    .Attr("most: int >= -1 = -1")
+    .Attr("start: int >= 0 = 0")
+    .Attr("others: int >= 1 = 1")
+    .SetShapeFn([](shape_inference::InferenceContext* c) {
+      shape_inference::ShapeHandle texts, words;
+      shape_inference::DimensionHandle rows;
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &texts));
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 1, &words));
+      TF_RETURN_IF_ERROR(c->Add(c->Dim(texts, 0), 1, &rows));
+      c->set_output(0, c->UnknownShapeOfRank(1));
+      c->set_output(1, c->Vector(rows));
+      return absl::OkStatus();
+    })
+    .Doc(R"doc(
+Splits texts into words, and returns the numbers of these words in a vocabulary,
+as rows that stand one after another.
+
+The values are those of StringLower, StringSplitV2, LookupTableFindV2 and
+StringToHashBucketFast.
+
+words: The vocabulary. It becomes a table with the first batch.
+lower: Whether the letters A to Z are made small before.
+sep: What stands between words. Empty: any white space, and then no word is.
+most: How many words of a text are taken, the first ones. -1: all.
+start: The number of the first word of the vocabulary.
+others: How many numbers, after those of the vocabulary, stand for words that
+  are not in it. The hash of a word decides which one.
+row_splits: Where the numbers of each text begin, and where those of the last
+  one end.
+)doc");
+
 REGISTER_OP("MillraceTFRecordReader")
     .Output("reader_handle: resource") FILE_ATTRS.Attr("container: string = ''")
     .Attr("shared_name: string = ''")

@@ -5,7 +5,7 @@ GTEST := -lgtest_main -lgtest
 GTEST_FILTER := *
 SOURCES := ahead_source block_pool buffer_order crc32c crc32c_fold decoded_records example_decoder file_cursor file_source files_ahead image_resize joined media_check near_records ordered_horizon ordered_reader picked_records position_reader read_ahead \
 	record_block record_blocks record_lengths record_order record_reader record_rows record_run record_walk \
-	sequence_decoder usual_form window_plan window_ranges worker_pool
+	sequence_decoder usual_form window_plan window_ranges word_table worker_pool
 TESTS := $(basename $(notdir $(wildcard cgo/datasets/*_test.cc)))
 OUT := build/native/$(VARIANT)
 

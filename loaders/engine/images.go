@@ -59,24 +59,13 @@ func imageChains(c Choice) (list []ImageChain) {
 	return list
 }
 
-// chainFrom returns the longest run of steps from a step that decodes on. Each reads the image
-// alone, and replaces it; the batch has the last one.
+// chainFrom returns the longest run of steps from a step that decodes on.
 func chainFrom(c Choice, first int) (chain ImageChain) {
-	image := c.Steps[first].Writes
 	chain.Images.Limit = c.DecodeLimit
-	for i := first; i < len(c.Steps); i++ {
-		s := c.Steps[i]
-		begins := i == first
-		if !begins && !slices.Contains(s.Reads, image) && s.Writes != image && !slices.Contains(s.Drops, image) {
-			continue // a step on other tensors
-		}
+	chain.Steps = runFrom(c, first, func(s spec.Step) bool {
 		p, ok := s.Action.(processing.PixelStep)
-		alone := len(s.Reads) == 1 && s.Writes == image && (begins || s.Reads[0] == image && len(s.Drops) == 0)
-		if !ok || !alone || !p.AddTo(&chain.Images) {
-			break
-		}
-		chain.Steps = append(chain.Steps, i)
-	}
+		return ok && p.AddTo(&chain.Images)
+	})
 	return chain
 }
 

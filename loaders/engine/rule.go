@@ -71,7 +71,7 @@ func (c Choice) decide(r rewrite) Rewrite {
 // Rewrites lists the optimiser's decisions about the stages, and the reasons. No
 // rewrite changes a batch.
 func (c Choice) Rewrites() (list []Rewrite) {
-	for _, r := range []rewrite{native(), batchImages, parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, staticPad} {
+	for _, r := range []rewrite{native(), batchImages, parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, batchWords, staticPad} {
 		if r.shown == nil || r.shown(c) {
 			list = append(list, c.decide(r))
 		}

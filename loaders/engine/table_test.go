@@ -9,7 +9,7 @@ import (
 
 // Every plan has a decision, with a reason: the last rule of each rewrite matches all plans.
 func TestTableIsTotal(t *testing.T) {
-	for _, r := range []rewrite{native(), batchImages, parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, staticPad} {
+	for _, r := range []rewrite{native(), batchImages, parseBatches, groupBatches, shuffleBytes, joinFiles, shareParse, cutBlocks, raggedRows, batchWords, staticPad} {
 		if last := r.rules[len(r.rules)-1]; last.stage != "" || last.when != nil {
 			t.Errorf("the last rule of %s is only for some plans", r.name)
 		}

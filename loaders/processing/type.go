@@ -150,6 +150,7 @@ type Map struct {
 	To   Tensor // what it writes
 	Func func(b *Site, x tfbridge.Output) tfbridge.Output
 	Pixels
+	InWords
 }
 
 // Explain returns the parameters.
@@ -220,6 +221,7 @@ type Joined struct{ Values, Splits tfbridge.Output }
 type Rows struct {
 	Fold
 	Join func(b *Site, x Joined) Joined
+	InWords
 }
 
 // Rows makes the vectors of all examples of a batch.

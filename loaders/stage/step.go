@@ -20,6 +20,7 @@ type Step struct {
 	Decoder *spec.Step // the step whose CutBy is this one
 
 	Chain  *engine.ImageChain // the run of steps on whole batches of images that the step belongs to; nil: none
+	Words  *engine.WordChain  // the run of steps on whole batches of texts that the step belongs to; nil: none
 	Draws  []int              // numbers of the steps that draw in the run, if this is its last step
 	Closes bool               // whether this is its last step
 }
@@ -44,6 +45,13 @@ func steps(c engine.Choice) (list []Stage) {
 			if i == chain.Steps[len(chain.Steps)-1] {
 				x.Draws, x.Closes = draws, true
 			}
+			list[i] = x
+		}
+	}
+	for _, chain := range engine.WordChains(c) {
+		for _, i := range chain.Steps {
+			x := list[i].(Step)
+			x.Words, x.Closes = &chain, i == chain.Steps[len(chain.Steps)-1]
 			list[i] = x
 		}
 	}

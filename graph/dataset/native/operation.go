@@ -41,6 +41,7 @@ const (
 	opRecordLengths   = "MillraceRecordLengths"
 	opCheckMedia      = "MillraceCheckMedia"
 	opImages          = "MillraceImages"
+	opWords           = "MillraceWords"
 	opRecords         = dataset.RecordsOp
 	opCheckedRecords  = "MillraceJudgedRecordsDataset"
 	opDecodeExamples  = "MillraceDecodeExamples"

@@ -68,6 +68,17 @@ func (x step) images(s *graph.Scope, bytes tfbridge.Output) tfbridge.Output {
 	return x.Chain.Images.Build(s, "decode_image", bytes, seeds)
 }
 
+// words makes the numbers of a batch of texts in the last step of a run of steps; the steps before
+// pass the texts on.
+func (x step) words(s *graph.Scope, texts column.Column) column.Column {
+	if !x.Closes || s.Err() != nil {
+		return texts
+	}
+	words := &x.Words.Words
+	numbers, splits := words.Build(s, texts.Values, s.Const(words.List))
+	return column.Column{Values: numbers, Splits: splits}
+}
+
 // joins reports whether the step is a decoder, or a step that cuts a part out of an image, and the
 // two are built as one. A request gets the whole image decoded, so that a failure has the name of
 // the step that failed.
@@ -165,7 +176,9 @@ func (x step) keep(s *graph.Scope, values map[string]tfbridge.Output, lead int) 
 
 func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
 	s = x.scope(s)
-	if part, ok := x.Action.(*tensors.Slice); ok {
+	if x.Words != nil && !x.target.Requests && !x.target.Portable {
+		columns[x.Writes] = x.words(s, columns[x.Reads[0]])
+	} else if part, ok := x.Action.(*tensors.Slice); ok {
 		columns[x.Writes] = slice{part, x.Reads[0], x.Key, x.target}.rows(s, columns[x.Reads[0]])
 	} else if x.MakesRows() {
 		columns[x.Writes] = x.rows(s, columns[x.Reads[0]])

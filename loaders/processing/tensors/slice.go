@@ -31,6 +31,16 @@ type Slice struct {
 // Explain returns the part that is taken.
 func (s *Slice) Explain() string { return s.Text }
 
+// AddToWords adds a slice that takes the first words of each text.
+func (s *Slice) AddToWords(w *processing.Words) bool {
+	first := s.Indices[0]
+	if w.List == nil || w.Most >= 0 || len(s.Indices) > 1 || first.Single || first.Begin != nil || first.End == nil || *first.End < 0 {
+		return false
+	}
+	w.Most = *first.End
+	return true
+}
+
 // Out returns the tensor afterwards.
 func (s *Slice) Out() processing.Tensor { return s.To }
 

@@ -108,6 +108,15 @@ func (l *lookup) Prepare(b *processing.Site) any {
 	return graph.Identity(s.WithControlDependencies(fill), table)
 }
 
+// AddToWords adds the vocabulary.
+func (l *lookup) AddToWords(w *processing.Words) bool {
+	if !w.Split || w.List != nil {
+		return false
+	}
+	w.List, w.Start, w.Others = l.words, l.start, l.oov
+	return true
+}
+
 // end returns the number after the vocabulary.
 func (l *lookup) end() int64 { return l.start + int64(len(l.words)) }
 

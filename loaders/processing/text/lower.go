@@ -15,7 +15,16 @@ func (*LowerArgs) Check(c *processing.Context) processing.Step {
 	if !ok {
 		return nil
 	}
-	return processing.Map{To: t.Tensor, Func: func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
+	return processing.Map{To: t.Tensor, InWords: lowerWords, Func: func(b *processing.Site, x tfbridge.Output) tfbridge.Output {
 		return b.Op1("StringLower", map[string]any{"encoding": ""}, x)
 	}}
+}
+
+// lowerWords adds the step. After white space is cut out it makes the same words as before that.
+func lowerWords(w *processing.Words) bool {
+	if w.List != nil || w.Split && w.Sep != "" {
+		return false
+	}
+	w.Lower = true
+	return true
 }

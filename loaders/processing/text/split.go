@@ -23,9 +23,22 @@ func (a *SplitArgs) Check(c *processing.Context) processing.Step {
 	if a.Sep != "" {
 		what = "at " + decl.Quote(a.Sep)
 	}
-	return parts(c, what, dtype.String, func(b *processing.Site, x tfbridge.Output) processing.Joined {
+	step := parts(c, what, dtype.String, func(b *processing.Site, x tfbridge.Output) processing.Joined {
 		return split(b, b.Op("StringSplitV2", nil, x, b.Const(a.Sep)), x)
 	})
+	if rows, ok := step.(processing.Rows); ok {
+		rows.InWords = a.splitWords
+		return rows
+	}
+	return step
+}
+
+func (a *SplitArgs) splitWords(w *processing.Words) bool {
+	if w.Split {
+		return false
+	}
+	w.Split, w.Sep = true, a.Sep
+	return true
 }
 
 // split returns the parts of strings as joined rows. sparse are the results of an operation
