@@ -18,7 +18,7 @@ using RowRange = std::pair<int64_t, int64_t>;
 //
 //	blocks     3   4   5   6   7   8   9 ...
 //	                x       x   x       frontier is 8; 3 and 5 were passed
-//over
+// over
 //
 // Not thread-safe.
 class BlockProgress {

@@ -727,10 +727,10 @@ lower: Whether the letters A to Z are made small before.
 sep: What stands between words. Empty: any white space, and then no word is.
 most: How many words of a text are taken, the first ones. -1: all.
 start: The number of the first word of the vocabulary.
-others: How many numbers, after those of the vocabulary, stand for words that
+others: How many numbers, after the vocabulary, stand for words that
   are not in it. The hash of a word decides which one.
-row_splits: Where the numbers of each text begin, and where those of the last
-  one end.
+row_splits: Where each text begins in the numbers, and where the last
+  one ends.
 )doc");
 
 REGISTER_OP("MillraceTFRecordReader")

@@ -7,7 +7,7 @@
 //
 // The answer: words are looked up where they stand in the text. A slot of the
 // table has a word of up to 16 bytes in itself, so that one place in memory is
-// read for most words, and those of several words are read at the same time.
+// read for most words, and the slots of several words at the same time.
 #ifndef MILLRACE_WORD_TABLE_H_
 #define MILLRACE_WORD_TABLE_H_
 

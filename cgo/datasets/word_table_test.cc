@@ -64,7 +64,7 @@ TEST(WordSplitter, EndsWhenToldTo) {
   EXPECT_EQ(Split("a,b,c", ",", false, 1), Words{"a"});
 }
 
-// Words of all lengths, many of which differ in one byte, are found where a
+// Words of all lengths are found where a
 // map finds them, and others are not.
 TEST(WordTable, FindsWhatAMapFinds) {
   std::mt19937 random(1);

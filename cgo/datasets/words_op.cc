@@ -46,7 +46,7 @@ struct Vocabulary {
 
 // Returns the vocabulary of a tensor. All kernels that get the same tensor at
 // the same time share it: each thread that makes batches may have its own
-// kernel. While a vocabulary is there, its tensor's memory is no other's.
+// kernel. A vocabulary keeps its tensor, so the memory is not used again.
 std::shared_ptr<const Vocabulary> Share(const Tensor& words) {
   static absl::Mutex* const mu = new absl::Mutex;
   static auto* const all =
@@ -116,7 +116,7 @@ class WordsOp : public OpKernel {
   }
 
  private:
-  // Returns the vocabulary, which is nearly always that of the call before.
+  // Returns the vocabulary: nearly always the one of the call before.
   std::shared_ptr<const Vocabulary> Of(const Tensor& words) {
     absl::MutexLock lock(&mu_);
     if (vocabulary_ == nullptr || !vocabulary_->words.SharesBufferWith(words) ||

@@ -15,7 +15,7 @@ type Words struct {
 }
 
 // Build splits a vector of texts into words, and returns the numbers of these words in a vocabulary, a
-// vector of different strings: all numbers one after another, int64, and where those of each text begin,
+// vector of different strings: all numbers one after another, int64, and where each text begins in them,
 // int64, with the end of the last one. The values equal TensorFlow's StringLower, StringSplitV2,
 // LookupTableFindV2 and StringToHashBucketFast. No text fails.
 func (w *Words) Build(s *graph.Scope, texts, vocabulary tfbridge.Output) (numbers, splits tfbridge.Output) {
