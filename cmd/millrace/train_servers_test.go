@@ -177,7 +177,11 @@ func TestTrainServersKilled(t *testing.T) {
 			if said := all[victim].said.String(); !strings.Contains(said, "ended by SIGKILL; restart 1 of 3") {
 				t.Error(said)
 			}
-			if step, got := lastLoss(t, dir); step < 280 || math.Abs(got-want) > 0.02*want {
+			step, got := lastLoss(t, dir)
+			if other, loss := lastLoss(t, filepath.Join(dir, "workers", "1")); other > step {
+				step, got = other, loss // worker 0 was away while worker 1 made the last steps
+			}
+			if step < 280 || math.Abs(got-want) > 0.02*want {
 				t.Errorf("step %d has the loss %v, and without failures %v", step, got, want)
 			}
 		})
