@@ -361,7 +361,7 @@ func (b *builder) consume(n *tfproto.NodeDef) string {
 	case n.Op == "Enter" || n.Op == "RefEnter":
 		dt := typeAttr(outputTypes(n, def)[0])
 		return b.add("left", strings.Replace(n.Op, "Enter", "Exit", 1), []string{n.Name}, map[string]*tfproto.AttrValue{"T": dt}).Name
-	case len(def.OutputArg) == 0 || def.OutputArg[0].Type != variant || n.Op == "TensorListPushBackBatch": // many lists are not stacked
+	case len(def.OutputArg) == 0 || def.OutputArg[0].Type != variant:
 		return n.Name
 	case strings.HasPrefix(n.Op, "TensorList") || n.Op == "EmptyTensorList":
 		shape := b.constant("any", argument{letter: "i", texts: []string{"-1"}})
