@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"millrace"
+	"millrace/internal/base/anyfile"
 	"millrace/internal/base/atomicfile"
 	"millrace/internal/base/regularfile"
 	"millrace/remote"
@@ -48,52 +48,34 @@ func refusal(file, format string, args ...any) *millrace.Error {
 // The URL of a store may stand for the path.
 func WriteFile(path string, data []byte) error {
 	err := atomicfile.Write(path, data, 0o666)
-	if remote.IsURL(path) {
+	if err == nil || remote.IsURL(path) {
 		return err
 	}
-	if err != nil {
-		return failure(path, "write", atomicfile.Cause(err))
-	}
-	return nil
+	return failure(path, "write", atomicfile.Cause(err))
 }
 
 // readText reads a small file, or an object.
-func readText(path string) ([]byte, error) {
-	if remote.IsURL(path) {
-		return remote.ReadFile(context.Background(), path, regularfile.TextBytes)
-	}
-	return regularfile.ReadFile(path, regularfile.TextBytes)
-}
+func readText(path string) ([]byte, error) { return anyfile.ReadFile(path, regularfile.TextBytes) }
 
 // removeFile removes a file or an object, if it is there.
-func removeFile(path string) error {
-	if remote.IsURL(path) {
-		return remote.Remove(context.Background(), path)
-	}
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return failure(path, "remove", err)
-	}
-	return nil
-}
+func removeFile(path string) error { return placed(path, "remove", anyfile.Remove(path)) }
 
 // namesIn returns the names of the files in a folder, or of the objects below a URL. A missing folder
 // has none.
 func namesIn(dir string) ([]string, error) {
-	if remote.IsURL(dir) {
-		return remote.Names(context.Background(), dir+"/")
-	}
-	entries, err := os.ReadDir(dir)
+	names, err := anyfile.Names(dir)
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, failure(dir, "list", err)
+	return names, placed(dir, "list", err)
+}
+
+// placed is failure for what package anyfile did: errors of a store have their place.
+func placed(path, doing string, err error) error {
+	if err == nil || remote.IsURL(path) {
+		return err
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return names, nil
+	return failure(path, doing, err)
 }
 
 // syncFile forces a file that is written to the disk.

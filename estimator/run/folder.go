@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"millrace"
 	"millrace/estimator/checkpoint"
 	"millrace/estimator/spec"
+	"millrace/internal/base/anyfile"
 	"millrace/internal/base/regularfile"
 	"millrace/remote"
 )
@@ -130,14 +130,11 @@ func (f Folder) make() error {
 
 // reopen marks the run as unfinished.
 func (f Folder) reopen() error {
-	if f.inStore() {
-		return remote.Remove(context.Background(), f.path(finishedName))
+	err := anyfile.Remove(f.path(finishedName))
+	if err == nil || f.inStore() {
+		return err
 	}
-	err := os.Remove(f.path(finishedName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return folderError(string(f), "remove %s: %w", finishedName, reason(err))
-	}
-	return nil
+	return folderError(string(f), "remove %s: %w", finishedName, reason(err))
 }
 
 // write writes a JSON file of the folder, whole or not at all.
@@ -151,16 +148,11 @@ func (f Folder) write(name string, v any) error {
 
 // read reads a small file of the folder; nil if there is none.
 func (f Folder) read(name string) (text []byte, err error) {
-	full := f.path(name)
-	if f.inStore() {
-		text, err = remote.ReadFile(context.Background(), full, regularfile.TextBytes)
-	} else {
-		text, err = regularfile.ReadFile(full, regularfile.TextBytes)
-	}
+	text, err = anyfile.ReadFile(f.path(name), regularfile.TextBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return text, readError(full, err)
+	return text, readError(f.path(name), err)
 }
 
 // readError adds the path to an error of the disk. Errors of stores have it.

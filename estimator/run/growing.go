@@ -88,10 +88,7 @@ func (g *growing) quarantine(r *Run) error {
 		return err
 	}
 	g.sent[quarantineName] = int64(len(before))
-	if err := atomicfile.Write(g.folder.Quarantine(), before, 0o600); err != nil {
-		return err
-	}
-	return nil
+	return atomicfile.Write(g.folder.Quarantine(), before, 0o600)
 }
 
 // mostEvents returns the size at which an event file is followed by another; 0: never.

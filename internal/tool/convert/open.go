@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"millrace/internal/base/anyfile"
 	"millrace/internal/base/regularfile"
 	"millrace/loaders/spec"
 	"millrace/remote"
@@ -41,10 +42,7 @@ func openInput(path string) (inputFile, int64, error) {
 
 // readInput reads an input of at most limit bytes.
 func readInput(path string, limit int64) ([]byte, error) {
-	if remote.IsURL(path) {
-		return remote.ReadFile(context.Background(), path, limit)
-	}
-	data, err := regularfile.ReadFile(path, limit)
+	data, err := anyfile.ReadFile(path, limit)
 	if err != nil {
 		return nil, ioError(path, err)
 	}

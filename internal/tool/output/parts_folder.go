@@ -1,17 +1,16 @@
 package output
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"millrace"
+	"millrace/internal/base/anyfile"
 	"millrace/internal/base/changes"
 	"millrace/internal/base/regularfile"
 	"millrace/remote"
@@ -89,19 +88,12 @@ func (f partsFolder) read() (before *progress, success *Success, err error) {
 // readJSON reads a file of the folder and reports whether it exists.
 func (f partsFolder) readJSON(name string, v any) (found bool, err error) {
 	path := f.file(name)
-	var text []byte
-	if remote.IsURL(path) {
-		text, err = remote.ReadFile(context.Background(), path, regularfile.TextBytes)
-	} else {
-		text, err = regularfile.ReadFile(path, regularfile.TextBytes)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	text, err := anyfile.ReadFile(path, regularfile.TextBytes)
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
-	case err != nil && remote.IsURL(path):
-		return false, err
-	case err != nil:
-		return false, ioError(path, "read", -1, 0, err)
+	}
+	if err != nil {
+		return false, placed(path, "read", err)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
 		return false, differs(path, "is damaged: %v; remove the folder, or name another one", err)
@@ -128,13 +120,15 @@ func (f partsFolder) writeProgress(now *progress) error {
 // remove removes a file of the folder, if it exists.
 func (f partsFolder) remove(name string) error {
 	path := f.file(name)
-	if remote.IsURL(path) {
-		return remote.Remove(context.Background(), path)
+	return placed(path, "remove", anyfile.Remove(path))
+}
+
+// placed adds the place to an error about a file of the folder. Errors of a store have theirs.
+func placed(path, doing string, err error) error {
+	if err == nil || remote.IsURL(path) {
+		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return ioError(path, "remove", -1, 0, err)
-	}
-	return nil
+	return ioError(path, doing, -1, 0, err)
 }
 
 // success returns the content of _SUCCESS for an output that has ended.
@@ -154,14 +148,12 @@ func (p *progress) success() ([]byte, error) {
 func (f partsFolder) checkParts(parts []Part) error {
 	for _, part := range parts {
 		path := f.file(part.Name)
-		size, err := sizeOf(path)
+		size, err := anyfile.Size(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return differs(path, "the part is gone, and %s lists it; begin again with --overwrite", progressName)
-		case err != nil && remote.IsURL(path):
-			return err
 		case err != nil:
-			return ioError(path, "stat", -1, 0, err)
+			return placed(path, "stat", err)
 		case size != part.Bytes:
 			return differs(path, "the part has %d bytes, and was written with %d; begin again with --overwrite", size, part.Bytes)
 		}
@@ -169,33 +161,10 @@ func (f partsFolder) checkParts(parts []Part) error {
 	return nil
 }
 
-// sizeOf returns the size of a file or an object.
-func sizeOf(path string) (int64, error) {
-	if remote.IsURL(path) {
-		info, err := remote.Default.Stat(context.Background(), path)
-		return info.Size, err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
 // names returns the names of the files in the folder.
 func (f partsFolder) names() ([]string, error) {
-	if remote.IsURL(string(f)) {
-		return remote.Names(context.Background(), string(f)+"/")
-	}
-	entries, err := os.ReadDir(string(f))
-	if err != nil {
-		return nil, ioError(string(f), "read folder", -1, 0, err)
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return names, nil
+	names, err := anyfile.Names(string(f))
+	return names, placed(string(f), "read folder", err)
 }
 
 // ours matches the names of parts and of the temporary files in the folder.
