@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -40,9 +42,14 @@ type post struct {
 	Nonce string            `json:"nonce"` // differs for each process
 }
 
-// gone is the value of a worker's cell once it has seen the end. Other values say that it has
-// made its last step, and why.
-const gone = "gone"
+// Values of a worker's cell once it makes no more steps. Other values say why it has failed.
+const (
+	done = "done" // it has made its last step
+	gone = "gone" // it has seen the end
+)
+
+// forever is a timeout that does not come.
+const forever time.Duration = math.MaxInt64
 
 // lastWait is how long worker 0 and the servers stay for workers that have not seen the end.
 const lastWait = 10 * time.Second
@@ -54,7 +61,7 @@ func (m *Member) Place(variables []graph.VariableSize) []string {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(variables[b].Bytes - variables[a].Bytes) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(variables[b].Bytes, variables[a].Bytes) })
 	devices, load := make([]string, len(variables)), make([]int64, len(m.Servers))
 	for _, i := range order {
 		least := slices.Index(load, slices.Min(load))
@@ -95,7 +102,12 @@ func (m *Member) reachServers(ctx context.Context) error {
 
 // state returns the state that all servers have, nil if one has none or another one.
 func (m *Member) state(ctx context.Context) (*state, error) {
-	values, err := m.board.read(ctx, m.board.states...)
+	return m.stateIn(ctx, m.board.states...)
+}
+
+// stateIn is state for some of the servers.
+func (m *Member) stateIn(ctx context.Context, cells ...cell) (*state, error) {
+	values, err := m.board.read(ctx, cells...)
 	if err != nil {
 		return nil, err
 	}
@@ -308,9 +320,6 @@ func (m *Member) WaitLeft(ctx context.Context) (notes []string, err error) {
 	return notes, nil
 }
 
-// done is the value of a worker's cell when it has made its last step.
-const done = "done"
-
 // leave records that this worker makes no more steps. A failure is not reported: the server may
 // be the reason for leaving.
 func (m *Member) leave(ctx context.Context, why string) {
@@ -331,14 +340,12 @@ func (m *Member) Leave(ctx context.Context, why error) error {
 	}
 	m.leave(ctx, done)
 	absent := time.Now()
-	err := until(ctx, time.Duration(1<<62), func() error {
-		values, err := m.board.read(ctx, m.board.states[0])
+	err := until(ctx, forever, func() error {
+		s, err := m.stateIn(ctx, m.board.states[0])
 		if err != nil {
 			return err
 		}
-		var s state
-		text, _ := values[0].(string)
-		if json.Unmarshal([]byte(text), &s) == nil && s.Phase != ready {
+		if s != nil && s.Phase != ready {
 			m.leave(ctx, gone)
 			return s.error()
 		}
@@ -410,14 +417,12 @@ func (m *Member) end(ctx context.Context, s *state) {
 // the other processes.
 func (m *Member) Serve(ctx context.Context) error {
 	absent := time.Now()
-	return until(ctx, time.Duration(1<<62), func() error {
-		values, err := m.board.read(ctx, m.board.states[0])
+	return until(ctx, forever, func() error {
+		s, err := m.stateIn(ctx, m.board.states[0])
 		if err != nil {
 			return err
 		}
-		var s state
-		text, _ := values[0].(string)
-		if json.Unmarshal([]byte(text), &s) == nil && s.Closed {
+		if s != nil && s.Closed {
 			return s.error()
 		}
 		return m.chief(ctx, &absent)

@@ -180,9 +180,7 @@ func (r *run) execute(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, *tfbridge.
 	if r.traced != nil && r.o.Trace(r.steps+1) {
 		return r.traced.RunTraced(context.Background(), values)
 	}
-	start := time.Now()
-	tensors, err := r.calls.callable().Run(context.Background(), values)
-	r.calls.made(time.Since(start))
+	tensors, err := r.calls.run(values)
 	return tensors, nil, err
 }
 

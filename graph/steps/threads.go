@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -16,10 +17,11 @@ import (
 // directions of a bidirectional layer. But each change of threads costs a few microseconds.
 // Nothing that is known before the first step says which is faster. A small GRU and a small
 // Transformer both have few weights and steps of 2 to 3 ms: on two processors the pool makes
-// 1.4 times the steps of the GRU, and fewer of the Transformer (docs/performance.md).
+// 1.4 times the steps of the GRU, and beside other programs fewer of the Transformer.
 //
-// So a run measures it: the first steps run in either way by turns, and what was faster stays.
-// The values are the same, because what must happen in order has control edges.
+// So a run measures it: its first steps run in both ways by turns, and it keeps to the faster one
+// (figures in docs/performance.md). The values are the same, because what must happen in order has
+// control edges.
 
 const (
 	// trials is the number of steps measured in each way, after the first step, which
@@ -34,17 +36,32 @@ const (
 type threads struct {
 	inline, pooled *tfbridge.Callable // pooled is nil if all steps run in one way
 
-	steps int // number of steps made, up to the end of the trial
-	took  [2][]time.Duration
-	pool  bool // the result of the trial
+	steps int                // number of steps made, up to the end of the trial
+	took  [2][]time.Duration // of the steps in the pool, and of the others
+	pool  bool               // the result of the trial
 }
+
+// run makes a step. It reads the clock only during the trial.
+func (t *threads) run(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
+	call := t.callable()
+	if !t.trying() {
+		return call.Run(context.Background(), values)
+	}
+	start := time.Now()
+	tensors, err := call.Run(context.Background(), values)
+	t.made(time.Since(start))
+	return tensors, err
+}
+
+// trying reports whether the trial goes on.
+func (t *threads) trying() bool { return t.pooled != nil && t.steps <= 2*trials }
 
 // inPool reports whether the next step runs in the pool.
 func (t *threads) inPool() bool {
 	if t.pooled == nil || t.steps == 0 {
 		return false
 	}
-	if t.steps <= 2*trials {
+	if t.trying() {
 		return t.steps%2 == 0
 	}
 	return t.pool
@@ -58,9 +75,9 @@ func (t *threads) callable() *tfbridge.Callable {
 	return t.inline
 }
 
-// made notes how long the step took that callable made.
+// made takes the time of a step of the trial. The last one ends the trial.
 func (t *threads) made(d time.Duration) {
-	if t.pooled == nil || t.steps > 2*trials {
+	if !t.trying() {
 		return
 	}
 	if way := t.steps % 2; t.steps > 0 {

@@ -32,7 +32,8 @@ func WordChains(c Choice) []WordChain {
 
 func wordChains(c Choice) (list []WordChain) {
 	for i, s := range c.Steps {
-		if _, ok := s.Action.(processing.WordStep); !ok {
+		_, ok := s.Action.(processing.WordStep)
+		if !ok || slices.ContainsFunc(list, func(l WordChain) bool { return slices.Contains(l.Steps, i) }) {
 			continue
 		}
 		var chain WordChain
@@ -41,8 +42,7 @@ func wordChains(c Choice) (list []WordChain) {
 			w, ok := s.Action.(processing.WordStep)
 			return ok && w.AddToWords(&chain.Words)
 		})
-		taken := slices.ContainsFunc(list, func(l WordChain) bool { return slices.Contains(l.Steps, i) })
-		if chain.Words.List != nil && !taken {
+		if chain.Words.List != nil {
 			list = append(list, chain)
 		}
 	}

@@ -26,10 +26,10 @@ func Rounds(brief, long int) int {
 	return brief
 }
 
-// Repeat yields as many rounds as [Rounds] returns, or fewer, but not fewer than brief,
-// where the environment limits the time: a test that draws at random finds more, the
-// longer it runs, and no count of rounds means anything. The test repeats as many such
-// parts as given, and each gets as much of the time.
+// Repeat yields rounds, as many as [Rounds] returns. Where the environment limits the time, it ends
+// earlier, but not before brief rounds. It is for tests that draw at random: they find more the
+// longer they run, and the number of rounds means nothing. parts is how often a test calls Repeat;
+// each call gets an equal part of the time.
 func Repeat(brief, long, parts int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		limit, err := time.ParseDuration(os.Getenv(Env))

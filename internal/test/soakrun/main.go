@@ -112,8 +112,8 @@ func run(ctx context.Context, total time.Duration, chosen *regexp.Regexp, passed
 	return failed, cmp.Or(err, ctx.Err())
 }
 
-// report runs a command, whose tests may draw at random for a time, and prints its result. It returns 1 if the command
-// failed, otherwise 0.
+// report runs a command and prints its result. Tests of the command that draw at random do so for
+// the given time at most. It returns 1 if the command failed, otherwise 0.
 func report(ctx context.Context, most time.Duration, name string, command ...string) (failed int) {
 	if ctx.Err() != nil {
 		return 0

@@ -176,7 +176,7 @@ func (x step) keep(s *graph.Scope, values map[string]tfbridge.Output, lead int) 
 
 func (x step) ragged(s *graph.Scope, columns map[string]column.Column) {
 	s = x.scope(s)
-	if x.Words != nil && !x.target.Requests && !x.target.Portable {
+	if x.Words != nil {
 		columns[x.Writes] = x.words(s, columns[x.Reads[0]])
 	} else if part, ok := x.Action.(*tensors.Slice); ok {
 		columns[x.Writes] = slice{part, x.Reads[0], x.Key, x.target}.rows(s, columns[x.Reads[0]])
