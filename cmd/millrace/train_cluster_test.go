@@ -35,22 +35,9 @@ func togetherConfig(t *testing.T) (alone, together string) {
 	}
 	alone = runConfig(t, fixture.Points(t, 4, fixture.Shuffled()), change)
 	setTrain(t, alone, fixture.Object{"loader": "loader.json", "steps": 45, "log_every": 3}, 15)
-	text, err := os.ReadFile(alone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c fixture.Object
-	if err := json.Unmarshal(text, &c); err != nil {
-		t.Fatal(err)
-	}
-	c["cluster"] = fixture.Object{"worker": address.Free(t, 2), "timeout": 60}
-	if text, err = json.Marshal(c); err != nil {
-		t.Fatal(err)
-	}
-	together = filepath.Join(filepath.Dir(alone), "together.json")
-	if err := os.WriteFile(together, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	together = changeConfig(t, alone, filepath.Join(filepath.Dir(alone), "together.json"), func(c fixture.Object) {
+		c["cluster"] = fixture.Object{"worker": address.Free(t, 2), "timeout": 60}
+	})
 	return alone, together
 }
 
@@ -60,15 +47,27 @@ type worker struct {
 	said bytes.Buffer
 }
 
-// startWorker starts a process of a cluster.
-func startWorker(t *testing.T, rank int, config, dir string, args ...string) *worker {
+// newTask returns a process of a cluster that has not started.
+func newTask(t *testing.T, task, config, dir string, args ...string) *worker {
 	t.Helper()
-	w := &worker{Cmd: exec.CommandContext(t.Context(), "millrace", append([]string{"train", config, "--dir", dir, "--task", fmt.Sprint("worker:", rank), "--trusted-network"}, args...)...)}
+	return &worker{Cmd: exec.CommandContext(t.Context(), "millrace", append([]string{"train", config, "--dir", dir, "--task", task, "--trusted-network"}, args...)...)}
+}
+
+// startTask starts a process of a cluster.
+func startTask(t *testing.T, task, config, dir string, args ...string) *worker {
+	t.Helper()
+	w := newTask(t, task, config, dir, args...)
 	w.Stderr = &w.said
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// startWorker starts a worker of a cluster.
+func startWorker(t *testing.T, rank int, config, dir string, args ...string) *worker {
+	t.Helper()
+	return startTask(t, fmt.Sprint("worker:", rank), config, dir, args...)
 }
 
 // ends waits for the process and checks its exit code.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -23,35 +22,10 @@ import (
 // withCluster writes a run config like another one, of parameter servers and workers.
 func withCluster(t *testing.T, config string, servers, workers int) string {
 	t.Helper()
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c fixture.Object
-	if err := json.Unmarshal(text, &c); err != nil {
-		t.Fatal(err)
-	}
 	free := address.Free(t, servers+workers)
-	c["cluster"] = fixture.Object{"ps": free[:servers], "worker": free[servers:], "timeout": 60}
-	if text, err = json.Marshal(c); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(filepath.Dir(config), fmt.Sprintf("servers-%d-%d.json", servers, workers))
-	if err := os.WriteFile(name, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// startTask starts a process of a cluster with parameter servers.
-func startTask(t *testing.T, task, config, dir string, args ...string) *worker {
-	t.Helper()
-	w := &worker{Cmd: exec.CommandContext(t.Context(), "millrace", append([]string{"train", config, "--dir", dir, "--task", task, "--trusted-network"}, args...)...)}
-	w.Stderr = &w.said
-	if err := w.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return changeConfig(t, config, filepath.Join(filepath.Dir(config), fmt.Sprintf("servers-%d-%d.json", servers, workers)), func(c fixture.Object) {
+		c["cluster"] = fixture.Object{"ps": free[:servers], "worker": free[servers:], "timeout": 60}
+	})
 }
 
 // trainServers trains with parameter servers and two workers until all processes have ended.
@@ -134,12 +108,6 @@ func (w *worker) lines(t *testing.T, f func(n int)) {
 		f(n)
 	}
 	w.ends(t, 0)
-}
-
-// newTask returns a process of a cluster with parameter servers that has not started.
-func newTask(t *testing.T, task, config, dir string, args ...string) *worker {
-	t.Helper()
-	return &worker{Cmd: exec.CommandContext(t.Context(), "millrace", append([]string{"train", config, "--dir", dir, "--task", task, "--trusted-network"}, args...)...)}
 }
 
 // A parameter server that is killed gets its variables back from the last checkpoint, and a

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -217,23 +216,7 @@ func TestRunInStore(t *testing.T) {
 // finite returns a copy of a loader config with one epoch.
 func finite(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c fixture.Object
-	if err := json.Unmarshal(text, &c); err != nil {
-		t.Fatal(err)
-	}
-	c["args"].(map[string]any)["epochs"] = 1
-	if text, err = json.Marshal(c); err != nil {
-		t.Fatal(err)
-	}
-	path += ".finite.json"
-	if err := os.WriteFile(path, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return changeConfig(t, path, path+".finite.json", func(c fixture.Object) { c["args"].(map[string]any)["epochs"] = 1 })
 }
 
 // withoutTimes returns the lines of evaluate --json without the times.

@@ -159,7 +159,15 @@ func TestTrainWarnsOfLogits(t *testing.T) {
 // setTrain changes the training options of a run config, and how often it saves.
 func setTrain(t testing.TB, config string, train fixture.Object, everySteps int) {
 	t.Helper()
-	text, err := os.ReadFile(config)
+	changeConfig(t, config, config, func(c fixture.Object) {
+		c["train"], c["checkpoints"] = train, fixture.Object{"every_steps": everySteps}
+	})
+}
+
+// changeConfig writes the config at from with a change to the path to, which may be the same, and returns to.
+func changeConfig(t testing.TB, from, to string, change func(c fixture.Object)) string {
+	t.Helper()
+	text, err := os.ReadFile(from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +175,14 @@ func setTrain(t testing.TB, config string, train fixture.Object, everySteps int)
 	if err := json.Unmarshal(text, &c); err != nil {
 		t.Fatal(err)
 	}
-	c["train"], c["checkpoints"] = train, fixture.Object{"every_steps": everySteps}
+	change(c)
 	if text, err = json.Marshal(c); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(config, text, 0o666); err != nil {
+	if err := os.WriteFile(to, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	return to
 }
 
 // lossesIn returns step and loss of each line of a run's log.

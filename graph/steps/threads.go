@@ -37,7 +37,7 @@ type threads struct {
 	inline, pooled *tfbridge.Callable // pooled is nil if all steps run in one way
 
 	steps int                // number of steps made, up to the end of the trial
-	took  [2][]time.Duration // of the steps in the pool, and of the others
+	took  [2][]time.Duration // times of steps: in the pool, and one after another
 	pool  bool               // the result of the trial
 }
 
@@ -53,7 +53,7 @@ func (t *threads) run(values []*tfbridge.Tensor) ([]*tfbridge.Tensor, error) {
 	return tensors, err
 }
 
-// trying reports whether the trial goes on.
+// trying reports whether the next step belongs to the trial.
 func (t *threads) trying() bool { return t.pooled != nil && t.steps <= 2*trials }
 
 // inPool reports whether the next step runs in the pool.

@@ -1,7 +1,7 @@
 // Package anyfile reads, lists and removes what a path names: a file, or an object if the
 // path is a URL of package remote.
 //
-// Errors about a file are those of packages os and regularfile, for the caller to say what it was
+// Errors about a file come from packages os and regularfile, for the caller to say what it was
 // doing. Errors about an object say that already.
 package anyfile
 

@@ -12,7 +12,7 @@ import (
 	"millrace/internal/base/regularfile"
 )
 
-// A file is read, measured, listed and removed, and a missing one is told apart. Objects are tested
+// A file is read, measured, listed and removed, and a missing one is fs.ErrNotExist. Objects are tested
 // where runs and outputs are in stores.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
