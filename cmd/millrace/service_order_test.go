@@ -77,6 +77,9 @@ func TestServiceAnyOrder(t *testing.T) {
 	if diff := cmp.Diff(sorted(want...), sorted(got...)); diff != "" {
 		t.Fatalf("(-alone +served)\n%s", diff)
 	}
+	if slices.Equal(want, got) {
+		t.Error("the blocks that the killed worker had taken held up the others")
+	}
 	inOrder, inProcess := opened(t, f, served(at[0])), opened(t, f, here())
 	for _, middle := range []int{0, 24, 26, len(states) / 2, len(states) - 2} {
 		for name, l := range map[string]*loaders.Loader{"any order": together, "the same order": inOrder, "in this process": inProcess} {
@@ -95,7 +98,7 @@ func TestServiceHere(t *testing.T) {
 	needOperations(t)
 	at := address.Free(t, 2)
 	startDispatcher(t, at[0], t.TempDir())
-	startServiceWorker(t, at[1], at[0], os.TempDir())
+	other := startServiceWorker(t, at[1], at[0], os.TempDir())
 	f := servedData(t, nil)
 	alone := opened(t, f, nil)
 	want, states := batchesOf(t, alone, &loaders.RunOptions{SaveEvery: 1}, nil)
@@ -103,13 +106,29 @@ func TestServiceHere(t *testing.T) {
 	beside["worker"] = fixture.Object{"trusted_network": true, "host": "localhost"}
 	only := served(at[0])
 	only["worker"] = fixture.Object{"trusted_network": true, "host": "localhost", "only": true}
-	for name, service := range map[string]fixture.Object{"alone": here(), "beside others": beside, "only": only} {
+	for _, c := range []struct {
+		name    string
+		service fixture.Object
+		at      func(batch int)
+	}{
+		{"alone", here(), nil},
+		{"beside others", beside, nil},
+		// A stopped worker keeps the blocks that it has taken, and this process would have to make them.
+		{"only", only, func(batch int) {
+			if batch == 1 {
+				if err := other.Process.Signal(syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+	} {
+		name := c.name
 		before, err := tfbridge.ServiceBlocks()
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := opened(t, f, service)
-		got, servedStates := batchesOf(t, l, &loaders.RunOptions{SaveEvery: 1}, nil)
+		l := opened(t, f, c.service)
+		got, servedStates := batchesOf(t, l, &loaders.RunOptions{SaveEvery: 1}, c.at)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-alone +served)\n%s", name, diff)
 		}
@@ -124,6 +143,9 @@ func TestServiceHere(t *testing.T) {
 			t.Errorf("%s: of the blocks the workers gave %d, and %d were made here", name, after.Received-before.Received, after.Made-before.Made)
 		}
 		closed(t, l)
+	}
+	if err := other.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
 	}
 	closed(t, alone)
 }
